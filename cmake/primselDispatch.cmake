@@ -43,6 +43,13 @@ function(primsel_dispatch target)
         list(APPEND copies ${arch} ${copy})
     endforeach()
     primsel_dispatch_copies(${target} "${arg_ENTRIES}" ${copies})
+    # For primsel_freeze.
+    get_target_property(folder ${target} PRIMSEL_FROZEN_DIR)
+    if(folder)
+        message(FATAL_ERROR "primsel_dispatch: call it before primsel_freeze, which makes a plan for each instruction set of ${target}")
+    endif()
+    list(TRANSFORM arg_ARCHS PREPEND ${target}_ OUTPUT_VARIABLE names)
+    set_target_properties(${target} PROPERTIES PRIMSEL_COPIES "${names}" PRIMSEL_COPY_ARCHS "${arg_ARCHS}")
 endfunction()
 
 # primsel_dispatch_copies(<target> "<function>;..." <arch> <object library> ...): the same of object libraries, of which an

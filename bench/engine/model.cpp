@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdio>
+#include <cstring>
 #include <deque>
 #include <random>
 #include <span>
@@ -50,8 +51,9 @@ struct Served {
 void engines(benchmark::State& state, std::string const& net) {
     const auto count = static_cast<std::size_t>(state.range(0));
     for (auto _ : state) {
-        Served served(net);
         const double before = resident_bytes();
+        Served served(net);
+        const double own = resident_bytes();
         std::deque<ps::ModelEngine<>> all;
         double seconds = 0, arenas = 0;
         for (std::size_t i = 0; i < count; ++i) {
@@ -65,6 +67,7 @@ void engines(benchmark::State& state, std::string const& net) {
         state.counters["weights_MB"] = static_cast<double>(served.model.weight_bytes()) * 1e-6;
         state.counters["arenas_MB"] = arenas * 1e-6;
         state.counters["resident_MB"] = (resident_bytes() - before) * 1e-6;
+        state.counters["of_network_MB"] = (own - before) * 1e-6;  // the graph and its weights as they were given
     }
 }
 
@@ -74,8 +77,9 @@ void new_size(benchmark::State& state, std::string const& net) {
     ps::ModelEngine<> engine(served.model);
     std::mt19937 bits(1);
     std::uniform_int_distribution<int> sizes(96, 320);
-    double use = 0, plan = 0, first = 0, second = 0, most = 0;
+    double use = 0, plan = 0, first = 0, second = 0, most = 0, found = 0, of_found = 0;
     for (auto _ : state) {
+        const std::size_t packed = served.model.packed()->counts().packed;
         const ps::RunSize size{1, sizes(bits), sizes(bits)};
         ps::Timer timer;
         (void)served.model.at(size);
@@ -83,7 +87,9 @@ void new_size(benchmark::State& state, std::string const& net) {
         engine.use(size);
         use += timer.seconds();
         served.run(engine);
-        first += timer.seconds();
+        const double answered = timer.seconds();
+        first += answered;
+        if (served.model.packed()->counts().packed == packed) ++found, of_found += answered;
         timer.restart();
         engine.use(size);
         served.run(engine);
@@ -95,8 +101,41 @@ void new_size(benchmark::State& state, std::string const& net) {
     state.counters["ready_ms"] = mean(use);
     state.counters["first_ms"] = mean(first);
     state.counters["second_ms"] = mean(second);
+    // Sizes for which nothing had to be packed, and the time until their first answer.
+    state.counters["found"] = found;
+    state.counters["found_first_ms"] = found > 0 ? of_found * 1e3 / found : 0;
     state.counters["most_resident_MB"] = most * 1e-6;
     state.counters["weights_MB"] = static_cast<double>(served.model.weight_bytes()) * 1e-6;
+}
+
+/// Random sizes and batches on one engine, each result compared with that of an engine for this size alone.
+void right_results(benchmark::State& state, std::string const& net) {
+    Served served(net);
+    ps::ModelEngine<> engine(served.model);
+    std::mt19937 bits(1);
+    std::uniform_int_distribution<int> sizes(33, 256), batches(1, 3);
+    std::normal_distribution<float> normal;
+    double wrong = 0, most = 0, most_weights = 0, most_arena = 0;
+    std::vector<float> expected;
+    for (auto _ : state) {
+        const ps::RunSize size{batches(bits), sizes(bits), sizes(bits)};
+        engine.use(size);
+        served.image.resize(engine.program().in_floats());
+        for (float& value : served.image) value = normal(bits);
+        served.run(engine);
+        most = std::max(most, resident_bytes());
+        most_weights = std::max(most_weights, static_cast<double>(served.model.weight_bytes()));
+        most_arena = std::max(most_arena, static_cast<double>(engine.arena_bytes()));
+        const ps::Graph graph = ps::resized(ps::with_batch(served.graph, size.batch), {3, size.height, size.width});
+        ps::Engine<ps::Graph> alone(graph, served.model.weights(), served.model.at(size)->plan);
+        expected.resize(served.result.size());
+        alone.run(served.image, expected);
+        if (std::memcmp(expected.data(), served.result.data(), expected.size() * sizeof(float)) != 0) ++wrong;
+    }
+    state.counters["wrong"] = wrong;
+    state.counters["most_resident_MB"] = most * 1e-6;  // with the engine alone that went before
+    state.counters["most_weights_MB"] = most_weights * 1e-6;
+    state.counters["most_arena_MB"] = most_arena * 1e-6;
 }
 
 BENCHMARK_CAPTURE(engines, mobilenet_v2, "mobilenet_v2")
@@ -106,6 +145,7 @@ BENCHMARK_CAPTURE(engines, mobilenet_v2, "mobilenet_v2")
     ->Iterations(1);
 BENCHMARK_CAPTURE(engines, resnet50, "resnet50")->RangeMultiplier(2)->Range(1, 8)->UseManualTime()->Iterations(1);
 BENCHMARK_CAPTURE(new_size, mobilenet_v2, "mobilenet_v2")->Iterations(1000)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(right_results, mobilenet_v2, "mobilenet_v2")->Iterations(1000)->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(new_size, resnet50, "resnet50")->Iterations(100)->Unit(benchmark::kMillisecond);
 
 }  // namespace

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Freezes networks, compiles them into one program, and compares its results with those of `primsel run`, bit for bit.
 
-    frozen.py <primsel> <folder> <file of flags> -- <compiler> [<flags>...]
+    frozen.py <primsel> <frozen_type> <folder> <file of flags> -- <compiler> [<flags>...]
 
-The program is compiled as small programs are: without exceptions and RTTI. It also refuses weights that were changed.
+frozen_type freezes a network type and a graph (frozen_type.cpp). The program is compiled as small programs are: without exceptions and RTTI. It also refuses weights that were changed.
 """
 import json
 import pathlib
@@ -90,10 +90,11 @@ def example(primsel, folder, command):
     return faults
 
 
-def main(primsel, folder, flags, command):
+def main(primsel, frozen_type, folder, flags, command):
     folder = pathlib.Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    includes, calls, expected = "", "", {}
+    call(frozen_type, folder)
+    expected = {name: (folder / f"{name}.expected").read_bytes() for name in ("tiny", "strided")}
     for name, options, planning in NETS:
         # Plans of two processes may differ, as what they measure of the machine does.
         call(primsel, "plan", *options, *planning, "--save", folder / f"{name}.json")
@@ -108,8 +109,8 @@ def main(primsel, folder, flags, command):
         out = json.loads(call(primsel, "run", *options, "--input", folder / f"{name}.npy", "--output", folder / name,
                               "--repeat", 1, "--json"))["outputs"]
         expected[name] = floats_of_npy(pathlib.Path(out[0]["file"]))
-        includes += f'#include "{name}.hpp"\n'
-        calls += f'    if (std::strcmp(arguments[1], "{name}") == 0) return run<{name}>(arguments[2]);\n'
+    includes = "".join(f'#include "{name}.hpp"\n' for name in expected)
+    calls = "".join(f'    if (std::strcmp(arguments[1], "{name}") == 0) return run<{name}>(arguments[2]);\n' for name in expected)
     source, program = folder / "main.cpp", folder / "frozen"
     source.write_text(includes + MAIN + calls + "    return 6;\n}\n", encoding="utf-8")
     call(*command, f"@{flags}", "-O2", "-fno-exceptions", "-fno-rtti", source, "-o", program)

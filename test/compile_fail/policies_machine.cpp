@@ -1,4 +1,4 @@
-// expect: primsel: Policies::machine has no speeds<Arch>() that returns a Machine; see docs/engine/policies.md
+// expect: primsel: Policies::machine has no speeds<Arch>(int) that returns a Machine; see docs/engine/policies.md
 #include <primsel/engine/engine.hpp>
 
 namespace ps = primsel;
@@ -11,7 +11,7 @@ struct Known {
 #ifdef PRIMSEL_TEST_FIXED
     template <class Arch>
 #endif
-    static ps::Machine const& speeds() {
+    static ps::Machine const& speeds(int) {
         static const ps::Machine machine;
         return machine;
     }

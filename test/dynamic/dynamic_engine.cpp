@@ -12,7 +12,9 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace dynamic {
@@ -113,6 +115,32 @@ TEST_CASE("the same bits for any number of threads of one plan") {
     ps::dynamic::DynamicEngine<OnThreads> one(graph, weights, parts, plans, ps::CallerPool<laws::Threads>(1, {}));
     ps::dynamic::DynamicEngine<OnThreads> three(graph, weights, parts, plans, ps::CallerPool<laws::Threads>(3, {}));
     for (const int c : {1, 2, 4}) CHECK(run_in(one, c, image) == run_in(three, c, image));
+}
+
+/// A model of a machine on which every thread makes a layer longer.
+struct SlowerByThreads {
+    static constexpr std::string_view name = "slower by threads";
+    template <class Query>
+    void predict(ps::Kernels const&, std::span<const Query> queries, std::span<double> seconds) const {
+        for (std::size_t i = 0; i < queries.size(); ++i) seconds[i] = 1e-6 * queries[i].run.threads;
+    }
+};
+struct Priced : OnThreads {
+    using cost_model = SlowerByThreads;
+};
+
+TEST_CASE("an engine plans for the threads of its executor") {
+    const ps::Graph graph = ps::dynamic::grouped(Plain::graph(), 2);
+    const ps::Weights weights = ps::random_weights(graph, 7);
+    const auto seconds = [&](std::size_t threads) {
+        const ps::dynamic::DynamicEngine<Priced> engine(graph, weights, {}, ps::CallerPool<laws::Threads>(threads, {}));
+        return engine.plans().seconds;
+    };
+    CHECK(seconds(1) > 0);
+    CHECK(seconds(3) == doctest::Approx(3 * seconds(1)));
+    const ps::dynamic::DynamicEngine<Priced> apart(graph, weights, {.threads = ps::dynamic::GroupThreads::take_groups},
+                                                   ps::CallerPool<laws::Threads>(3, {}));
+    CHECK(apart.plans().seconds == doctest::Approx(seconds(1)));
 }
 
 /// Prices that are drawn, so that graphs disagree; the same for equal questions.

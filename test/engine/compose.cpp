@@ -185,7 +185,7 @@ void check_older() {
         using Compiled = ps::engine::CompileFor<Net>;
         const ps::Kernels kernels = ps::policy_kernels<Older<Arch>, Compiled>();
         CHECK(kernels.arch == Arch::name());
-        CHECK(&kernels.machine() == &ps::this_machine<Arch>());
+        CHECK(&kernels.machine(1) == &ps::this_machine<Arch>());
         const ps::Weights weights = ps::random_weights(Net::graph());
         ps::engine::detail::EngineOf<Older<Arch>, Compiled> older{Net::graph(), weights, ps::PlanOptions{},
                                                                   ps::Sequential{}};

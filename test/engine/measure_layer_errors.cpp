@@ -29,7 +29,7 @@ struct Net : ps::Network<Input<3, 20, 24>, Conv<20, 3, Stride<2>>, Relu, Conv<40
 struct FastBytes : ps::LowPrecision {
     struct machine {
         template <class Arch>
-        static ps::Machine const& speeds() {
+        static ps::Machine const& speeds(int) {
             static const ps::Machine one = [] {
                 ps::Machine usual;
                 usual.bf16_flops = 1e9, usual.int8_flops = 1e16;

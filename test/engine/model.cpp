@@ -1,6 +1,7 @@
 // Engines that share a model, against engines of their own.
 #include "../allocations.hpp"
 #include "../error_of.hpp"
+#include "../quick.hpp"
 
 #include <primsel/engine/model.hpp>
 #include <primsel/primsel.hpp>
@@ -17,6 +18,9 @@
 #include <thread>
 #include <utility>
 #include <vector>
+
+#include <sys/wait.h>
+#include <unistd.h>
 
 namespace engine_model_tests {
 
@@ -116,6 +120,89 @@ TEST_CASE("ModelEngine: weights are in memory once, while somebody uses them") {
     CHECK(model.weight_bytes() == 0);
 }
 
+TEST_CASE("ModelEngine: what one engine has packed no other packs, of whatever size") {
+    const ps::Graph graph = AnySize::graph();
+    const ps::Weights weights = ps::random_weights(graph);
+    const std::vector<ps::RunSize> sizes{{1, 24, 24}, {1, 30, 17}, {2, 9, 40}, {3, 40, 40}};
+    for (const char* primitive : {"direct-hwc", "direct-sum2d"}) {
+        const ps::Model<Policies> model(graph, weights, {.primitive = primitive});
+        ps::ModelEngine<Policies> first(model);
+        const std::size_t packed = model.packed()->counts().packed, bytes = model.weight_bytes();
+        CHECK(packed == 4);  // three convolutions and a dense layer
+        CHECK(model.packed()->counts().packing_seconds > 0);
+        ps::ModelEngine<Policies> second(model, {}, 2);
+        for (ps::RunSize const& size : sizes) {
+            for (ps::ModelEngine<Policies>* engine : {&first, &second}) {
+                engine->use(size);
+                const auto images = random_values(engine->program().in_floats(), 1);
+                CHECK(same_bits(results_of(*engine, images), alone(model, size, images)));
+                CHECK(engine->program().weight_bytes() == first.program().weight_bytes());
+            }
+        }
+        CHECK(model.packed()->counts().packed == packed);
+        CHECK(model.packed()->counts().found == packed * (2 * sizes.size() - 1));
+        CHECK(model.weight_bytes() == bytes);
+    }
+}
+
+/// Layers that resize an image, and ops that pack weights of their own.
+struct Upscaling : ps::Network<Input<3, 24, 24>, Conv<16, 3, NoBias>, Relu, Conv<16, 3, Groups<16>, NoBias>,
+                               ConvTranspose<24, 4, Stride<2>>, Relu, ConvTranspose<2, 3>, GlobalAvgPool, Dense<7>> {};
+/// Sequences of 12 steps, as many as an image has rows.
+ps::Graph sequences() {
+    ps::Graph graph;
+    const std::size_t image = graph.add("image", ps::InputParams{{12, 3, 10}}, {});
+    const std::size_t rows = graph.add("rows", ps::DenseRowsParams{.k = 24}, {image});
+    graph.add("gru", ps::RecurrentParams{.kind = ps::RecurrentKind::gru}, {rows});
+    return graph;
+}
+
+TEST_CASE("Model: whatever sizes images have, no weights are packed twice") {
+    for (const bool recurrent : {false, true}) {
+        const ps::Graph graph = recurrent ? sequences() : Upscaling::graph();
+        const ps::Weights weights = ps::random_weights(graph);
+        // One primitive for all sizes: what two pack may be equal, and is kept once.
+        const ps::Model<Policies> model(graph, weights, {.primitive = "direct-sum2d"}, 64, std::size_t{1} << 30);
+        ps::ModelEngine<Policies> engine(model);
+        std::mt19937 bits(3);
+        std::size_t sizes = quick() ? 100 : 1000;
+        for (std::size_t i = 0; i < sizes; ++i) {
+            ps::RunSize size = any_size(bits);
+            if (i % 10 == 0) size.height = 40, size.width = 1;  // in columns, which ops may exchange with rows
+            if (recurrent) size.width = 10;
+            engine.use(size);
+            CHECK(model.packed()->counts().packed_bytes == model.weight_bytes());
+        }
+        CHECK(model.packed()->counts().evicted == 0);
+    }
+}
+
+TEST_CASE("Model: spare weights stay within their bound, those released last") {
+    const ps::Graph graph = AnySize::graph();
+    const ps::Weights weights = ps::random_weights(graph);
+    std::size_t all = 0;
+    {
+        const ps::Model<Policies> model(graph, weights);
+        const ps::ModelEngine<Policies> engine(model);
+        all = model.weight_bytes();
+    }
+    for (const std::size_t bound : {std::size_t{0}, all / 2, all}) {
+        const ps::Model<Policies> model(graph, weights, {}, 64, bound);
+        for (int i = 0; i < 3; ++i) {
+            ps::ModelEngine<Policies> engine(model);
+            CHECK(model.weight_bytes() == all);
+            const auto images = random_values(engine.program().in_floats(), 1);
+            CHECK(same_bits(results_of(engine, images), alone(model, model.size(), images)));
+        }
+        CHECK(model.weight_bytes() <= bound);
+        CHECK(model.packed()->spare_bytes() == model.weight_bytes());
+        const auto counts = model.packed()->counts();
+        CHECK((counts.found == 0) == (bound == 0));
+        CHECK((counts.packed == 4) == (bound == all));
+        CHECK((counts.evicted == 0) == (bound != all / 2));
+    }
+}
+
 TEST_CASE("ModelEngine: after many sizes it holds no more than after a few, and a ready size allocates nothing") {
     const ps::Model<Policies> model = make_model(4);
     ps::ModelEngine<Policies> engine(model, {}, 3);
@@ -193,6 +280,28 @@ TEST_CASE("ModelEngine: engines that run at the same time on one pool") {
     CHECK(wrong == 0);
     ps::Engine<ps::Graph, Pooled> own(graph, weights, model.at(model.size(), 3)->plan, ps::ThreadPool(2));
     CHECK(same_bits(results_of(own, images), expected));
+}
+
+TEST_CASE("ModelEngine: a child of fork runs what was ready and what is new, without the threads of the pool") {
+    const ps::Graph graph = AnySize::graph();
+    const ps::Model<Shared> model(graph, ps::random_weights(graph));
+    ps::ThreadPool pool(3);
+    const ps::RunSize fresh{2, 9, 31};
+    const auto images = random_values(3 * 24 * 24, 1), others = random_values(2 * 3 * 9 * 31, 2);
+    ps::ModelEngine<Shared> engine(model, pool), other(model, pool);
+    other.use(fresh);
+    const std::vector<float> expected = results_of(engine, images), of_others = results_of(other, others);
+    const pid_t child = ::fork();
+    if (child == 0) {
+        bool right = same_bits(results_of(engine, images), expected);
+        engine.use(fresh);
+        right = right && same_bits(results_of(engine, others), of_others);
+        ::_exit(right ? 0 : 1);
+    }
+    int status = -1;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    CHECK(status == 0);
+    CHECK(same_bits(results_of(engine, images), expected));
 }
 
 TEST_CASE("Model: sizes and graphs that it refuses leave it as it was") {

@@ -71,7 +71,7 @@ struct Policies : ps::DefaultPolicies {
     using layouts = ps::TypeList<ps::chw, chw_u8>;
     struct machine {
         template <class Arch>
-        static ps::Machine const& speeds() {
+        static ps::Machine const& speeds(int) {
             static const ps::Machine one = [] {
                 ps::Machine usual;
                 usual.int8_flops = 1e13;

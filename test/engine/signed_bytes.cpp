@@ -157,7 +157,7 @@ struct Net {
 struct Fast : ps::LowPrecision {
     struct machine {
         template <class Arch>
-        static ps::Machine const& speeds() {
+        static ps::Machine const& speeds(int) {
             static const ps::Machine one = [] {
                 ps::Machine usual;
                 usual.int8_flops = 1e13;

@@ -5,6 +5,7 @@
 #include <primsel/engine/low_precision.hpp>
 #include <primsel/frozen/detail/cpp_text.hpp>
 #include <primsel/frozen/detail/headers.hpp>
+#include <primsel/frozen/detail/tiles.hpp>
 #include <primsel/frozen/freeze.hpp>
 #include <primsel/kernels/extern_kernels.hpp>
 #include <primsel/kernels/op_table.hpp>
@@ -15,12 +16,12 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <cstring>
+#include <bit>
 #include <limits>
-#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 namespace frozen_freeze {
 
@@ -34,7 +35,8 @@ std::string_view template_name(std::string_view type) {
 
 TEST_CASE("the header of every primitive of the library is known") {
     const ps::frozen::KernelTypes types = ps::frozen::kernel_types<ps::EveryPrimitive, ps::EveryLayout>();
-    for (auto const& [id, type] : types.primitives) {
+    for (auto const& primitive : types.primitives) {
+        std::string const& type = primitive.second;
         CAPTURE(type);
         CHECK(std::ranges::count(detail::primitive_headers, template_name(type), &detail::Declared::type) == 1);
     }
@@ -52,7 +54,7 @@ void check_op() {
     const bool known = found != std::end(detail::op_headers);
     CHECK((ps::runs_in<Params, ps::default_arch, ps::chw>) == (known && !found->strided.empty()));
     CHECK(runs_in_narrow<Params, ps::hwc_bf16> == (known && !found->short_floats.empty()));
-    CHECK(runs_in_narrow<Params, ps::hwc_f16> == (known && !found->short_floats.empty()));
+    CHECK(runs_in_narrow<Params, ps::hwc_f16> == (known && found->short_floats == "dense_narrow"));
     CHECK(runs_in_narrow<Params, ps::hwc_u8> == (known && !found->int8.empty()));
 }
 template <class... Params>
@@ -77,6 +79,58 @@ TEST_CASE("values are written as C++ that reads back as the same") {
     CHECK(detail::cpp_text(ps::GlobalPoolParams{ps::PoolKind::max}) == "{.kind = primsel::PoolKind(0)}");
     CHECK(detail::cpp_text(ps::ReshapeParams{{1, 2, 3}}) == "{.shape = {1, 2, 3}}");
     CHECK(detail::cpp_string("a\"b\\") == "\"a\\\"b\\\\\"");
+}
+
+TEST_CASE("a frozen network has the register tiles that its convolutions take, and all for a primitive unknown here") {
+    namespace gemm = ps::gemm;
+    constexpr int vector = ps::lanes<ps::default_arch>, panel = gemm::panel_vectors<ps::default_arch>;
+    ps::ConvShape s{.c = 64, .k = 2 * panel * vector + 1, .h = 8, .w = 8, .fh = 3, .fw = 3};
+    CHECK(detail::tiles_of("primsel::Winograd<4, 3, 16>", s, true).widths == (1U << (panel - 1) | 1U));
+    CHECK_FALSE(detail::tiles_of("primsel::Winograd<4, 3, 16>", s, true).residual);
+    s.k = 2 * vector;
+    const gemm::TileSet direct = detail::tiles_of("primsel::DirectHwc", s, true);
+    CHECK(direct.widths == 2U);
+    CHECK((direct.residual && direct.walks && !direct.places));
+    s.c = 3;
+    CHECK(detail::tiles_of("primsel::DirectChwHwc", s, false).places);
+    s.fh = s.fw = 1;  // 64 pixels
+    const gemm::TileSet im2 = detail::tiles_of(
+        "primsel::Im2<primsel::Patch::row, primsel::PatchCopy::copy_short, primsel::GemmForm::abt, "
+        "primsel::GemmOut::ki>",
+        s, false);
+    CHECK(im2.widths == detail::tiles_of("primsel::DirectHwc", {.c = 1, .k = 64}, false).widths);
+    CHECK((im2.row_bias && !im2.transposed));
+    CHECK(detail::tiles_of("primsel::Conv1x1Gemm<primsel::GemmForm::atb, primsel::GemmOut::ik>", s, false).transposed);
+    CHECK(detail::tiles_of("primsel::DepthwiseHwc", s, true) == gemm::no_tile);
+    unsigned blocks = 0;
+    for (const int size : {3, 5}) {
+        for (const int width : {2, 5, 14}) {
+            for (const int stride : {1, 2}) {
+                const int channels = 2 * vector, in = width * stride, side = size / 2;
+                const ps::ConvShape depthwise{.c = channels,
+                                              .k = channels,
+                                              .h = in,
+                                              .w = in,
+                                              .fh = size,
+                                              .fw = size,
+                                              .stride_h = stride,
+                                              .stride_w = stride,
+                                              .pad_top = side,
+                                              .pad_bottom = side,
+                                              .pad_left = side,
+                                              .pad_right = side,
+                                              .groups = channels};
+                const gemm::TileSet tiles = detail::tiles_of("primsel::DepthwiseHwc", depthwise, true);
+                CHECK(std::has_single_bit(tiles.depthwise));
+                CHECK((blocks & tiles.depthwise) == 0);
+                CHECK(tiles.widths == 0);
+                blocks |= tiles.depthwise;
+            }
+        }
+    }
+    CHECK(detail::tiles_of("primsel::DirectHwcBf16", s, true) == gemm::no_tile);
+    CHECK(detail::tiles_of("primsel::DirectChw", s, true) == gemm::every_tile);
+    CHECK(detail::tiles_of("Mine", s, true) == gemm::every_tile);
 }
 
 ps::Plan plan_of(ps::Graph const& graph, ps::Kernels const& kernels) {
@@ -107,13 +161,11 @@ ps::Graph small() {
 TEST_CASE("the weights are packed with a header that their reader takes") {
     const Frozen frozen{small(), ps::random_weights(small())};
     const ps::FrozenFiles files = frozen.freeze({.name = "small"});
-    ps::frozen::WeightsHeader header;
-    REQUIRE(files.weights.size() > sizeof(header));
-    std::memcpy(&header, files.weights.data(), sizeof(header));
-    CHECK(ps::frozen::refusal_of(std::as_bytes(std::span(files.weights)),
-                                 {PRIMSEL_VERSION, ps::frozen::arch_name, header.bytes, header.checksum}) == nullptr);
+    const std::vector<ps::frozen::PackedPlan> plans = ps::frozen::packed_plans(files.weights);
+    REQUIRE(plans.size() == 1);
+    CHECK(plans[0].arch == ps::frozen::arch_name);
     CHECK(files.header.find("struct small {") != std::string::npos);
-    CHECK(files.header.find(ps::join(header.checksum)) != std::string::npos);
+    CHECK(files.header.find(ps::join(ps::frozen::checksum_of(plans[0]))) != std::string::npos);
     CHECK(files.header.find("#include <primsel/op/pool.hpp>") != std::string::npos);
     CHECK(files.header.find("#include <primsel/op/softmax.hpp>") == std::string::npos);
     CHECK(frozen.freeze().weights == files.weights);  // nothing random

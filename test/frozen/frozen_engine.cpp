@@ -2,6 +2,7 @@
 #include "../allocations.hpp"
 
 #include <primsel/core/thread_pool.hpp>
+#include <primsel/frozen/files.hpp>
 #include <primsel/frozen/frozen_engine.hpp>
 #include <primsel/layer/activation.hpp>
 #include <primsel/op/activation.hpp>
@@ -22,15 +23,14 @@ namespace ps = primsel;
 
 /// |x| within [1, 3], for two images of 2x1x3, without weights.
 struct Net {
-    static constexpr ps::frozen::WeightsKey weights_key{PRIMSEL_VERSION, ps::frozen::arch_name, 0,
-                                                        ps::frozen::checksum({})};
+    static constexpr ps::frozen::WeightsKey weights_key{PRIMSEL_VERSION, ps::frozen::arch_name, 0};
     static constexpr std::size_t batch = 2, workers = 1, single = 1, arena_bytes = 64, op_srcs = 2;
     static constexpr std::array<ps::Shape, 1> in_shapes{{{2, 1, 3}}}, out_shapes{{{2, 1, 3}}};
     static constexpr std::array<std::size_t, 1> in_floats{12}, out_floats{12};
     static constexpr std::array<std::size_t, 3> image_bytes{24, 24, 24};
     static constexpr std::array<ps::frozen::PlacedTensor, 1> tensors{{{2, 0}}};
-    static constexpr std::array<ps::frozen::PlacedTensor, 0> constants{};
-    static constexpr std::array<std::size_t, 0> weight_offsets{};
+    static constexpr std::array<ps::frozen::PlacedConstant, 0> constants{};
+    static constexpr std::array<std::size_t, 0> section_bytes{}, weights{};
     static constexpr ps::ActivationParams layer_0{.kind = ps::ActivationKind::abs};
     static constexpr ps::ActivationParams layer_1{.kind = ps::ActivationKind::clip, .alpha = 1, .beta = 3};
     static constexpr std::array<std::size_t, 1> step_0_src{0}, step_1_src{2};
@@ -52,13 +52,16 @@ struct Net {
     static constexpr std::array<std::size_t, 0> lanes{};
 };
 
+/// The file of no sections, at an address that is a multiple of 64.
 struct alignas(64) File {
-    ps::frozen::WeightsHeader header;
+    std::array<std::byte, 192> bytes{};
 };
 File file() {
-    File result{{.bytes = 0, .checksum = ps::frozen::checksum({})}};
-    std::string(PRIMSEL_VERSION).copy(result.header.version.data(), result.header.version.size());
-    std::string(ps::frozen::arch_name).copy(result.header.arch.data(), result.header.arch.size());
+    const ps::frozen::PackedPlan none{std::string(ps::frozen::arch_name), {}};
+    const std::string text = ps::frozen::weights_file(std::span(&none, 1));
+    File result;
+    REQUIRE(text.size() == sizeof(result));
+    std::memcpy(&result, text.data(), sizeof(result));
     return result;
 }
 
@@ -69,7 +72,7 @@ TEST_CASE("a frozen engine runs its constants, without allocating") {
     std::array<float, 12> src{-5, 2, 0.5F, -0.25F, 1, -2, 7, -1, -3, 2.5F, -1.5F, 9}, dst{};
     CHECK_FALSE(engine.run(src.data(), dst.data()));  // it has no weights yet
     const std::size_t bytes = scratch::allocated_by([&] {
-        CHECK(engine.open(std::as_bytes(std::span(&weights.header, 1)), arena) == nullptr);
+        CHECK(engine.open(weights.bytes, arena) == nullptr);
         CHECK(engine.run(src.data(), dst.data()));
     });
     CHECK(bytes == 0);
@@ -82,8 +85,7 @@ TEST_CASE("a frozen engine refuses wrong weights, wrong counts and too many thre
     static ps::FrozenEngine<Net>::Arena arena;
     File weights = file();
     ps::FrozenEngine<Net> engine;
-    const auto bytes = std::as_bytes(std::span(&weights.header, 1));
-    REQUIRE(engine.open(bytes, arena) == nullptr);
+    REQUIRE(engine.open(weights.bytes, arena) == nullptr);
     std::array<float, 12> src{}, dst{};
     ps::ThreadPool pool(2);
     CHECK_FALSE(engine.run(src.data(), dst.data(), pool));
@@ -95,8 +97,8 @@ TEST_CASE("a frozen engine refuses wrong weights, wrong counts and too many thre
     CHECK(std::string(engine.open(std::span(shifted).subspan(4, sizeof(weights)), arena)).find("aligned") !=
           std::string::npos);
     CHECK_FALSE(engine.is_open());
-    weights.header.arch[0] ^= 1;
-    CHECK(engine.open(bytes, arena) != nullptr);
+    weights.bytes[sizeof(ps::frozen::WeightsHeader)] ^= std::byte{1};  // of the instruction set
+    CHECK(engine.open(weights.bytes, arena) != nullptr);
     CHECK_FALSE(engine.run(src.data(), dst.data()));
 }
 

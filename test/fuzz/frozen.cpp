@@ -1,38 +1,37 @@
-// Any bytes are the weights of a frozen network or are refused in words, whatever their header says; what is taken is
+// Any bytes are the weights of frozen networks or are refused in words, whatever their tables say; what is taken is
 // whole.
-#include <algorithm>
+#include "refusal.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
-#include <cstring>
+#include <primsel/frozen/files.hpp>
 #include <primsel/frozen/weights.hpp>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace fuzz_frozen {
 
 namespace frozen = primsel::frozen;
 
-template <class Field>
-std::string_view text_of(Field const& field) {
-    return {field.data(), static_cast<std::size_t>(std::find(field.begin(), field.end(), '\0') - field.begin())};
-}
-
 int run(const std::uint8_t* data, std::size_t size) {
-    const std::span<const std::byte> file = std::as_bytes(std::span(data, size));
-    frozen::WeightsHeader header;
-    if (size >= sizeof(header)) std::memcpy(&header, data, sizeof(header));
-    // A key as an attacker would have it, and one that the bytes cannot know.
-    const frozen::WeightsKey same{text_of(header.version), text_of(header.arch), header.bytes, header.checksum};
-    const frozen::WeightsKey other{"0.0.0", "none", 64, 1};
-    const char* const refusal = frozen::refusal_of(file, same);
-    if (refusal != nullptr && *refusal == '\0') std::abort();
-    if (refusal == nullptr) {
-        const auto weights = file.subspan(sizeof(header));
-        if (weights.size() != header.bytes || frozen::checksum(weights) != header.checksum) std::abort();
-        if (frozen::refusal_of(file.first(size - 1), same) == nullptr) std::abort();
+    const std::string_view file(reinterpret_cast<const char*>(data), size);
+    // A key that the bytes cannot know.
+    if (frozen::find_sections(std::as_bytes(std::span(file)), {"0.0.0", "none", 1}, {}, {}) == nullptr) std::abort();
+    std::vector<frozen::PackedPlan> plans;
+    try {
+        plans = frozen::packed_plans(file);
+    } catch (primsel::error const&) {
+        return 0;
     }
-    if (frozen::refusal_of(file, other) == nullptr && same.version != other.version) std::abort();
+    const std::string again = frozen::weights_file(plans);
+    const std::vector<frozen::PackedPlan> same = frozen::packed_plans(again);
+    if (same.size() != plans.size()) std::abort();
+    for (std::size_t i = 0; i < plans.size(); ++i) {
+        if (same[i].arch != plans[i].arch || same[i].sections != plans[i].sections) std::abort();
+    }
     return 0;
 }
 

@@ -22,7 +22,7 @@ namespace {
 struct OnUsualMachine : Recipe {
     struct machine {
         template <class Arch>
-        static ps::Machine const& speeds() {
+        static ps::Machine const& speeds(int) {
             static const ps::Machine usual{};
             return usual;
         }

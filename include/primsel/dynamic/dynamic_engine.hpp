@@ -48,49 +48,24 @@ public:
     /// first. Throws error as Engine does, and as plan_configurations.
     DynamicEngine(Graph const& graph, Weights const& weights, DynamicOptions const& options = {}, executor run_on = {})
         : DynamicEngine(graph, weights, primsel::dynamic::configurations(graph), options, std::move(run_on)) {}
-    /// Takes any network with these sub-networks of it, the smallest first, such as nested() makes. Throws error too if
-    /// there are none, or if their input or output shapes differ.
+    /// Takes any network with these sub-networks of it, the smallest first, such as nested() makes. Plans them for the
+    /// threads that share a layer: those of `run_on`, or one with GroupThreads::take_groups. Throws error too if there
+    /// are none, or if their input or output shapes differ.
     DynamicEngine(Graph const& graph, Weights const& weights, std::vector<Configuration> const& configurations,
-                  DynamicOptions const& options = {}, executor run_on = {})
-        : DynamicEngine(graph, weights, configurations, plan_configurations<Chosen>(configurations, options),
-                        std::move(run_on), options.threads, options.plan.max_arena) {}
+                  DynamicOptions options = {}, executor run_on = {})
+        : executor_(std::move(run_on)) {
+        const bool apart = options.threads == GroupThreads::take_groups;
+        options.plan.workers = apart ? 1 : executor_.concurrency();
+        plans_ = plan_configurations<Chosen>(configurations, options);
+        make_programs(graph, weights, configurations, options.threads, options.plan.max_arena);
+    }
     /// Takes plans that plan_configurations made earlier, one for each sub-network. Throws error too if there is
     /// another number of plans, or if the arena needs more than `max_arena` bytes.
     DynamicEngine(Graph const& graph, Weights const& weights, std::vector<Configuration> const& configurations,
                   JointPlans plans, executor run_on = {}, GroupThreads threads = GroupThreads::faster,
                   std::size_t max_arena = PlanOptions{}.max_arena)
         : executor_(std::move(run_on)), plans_(std::move(plans)) {
-        check_weights(graph, weights);
-        check(configurations);
-        const Kernels kernels = policy_kernels<Chosen>();
-        const std::size_t workers = executor_.concurrency();
-        std::vector<std::vector<Arrangement>> ways;
-        for (std::size_t c = 0; c < configurations.size(); ++c) {
-            graphs_.push_back(simplify(configurations[c].graph));
-            const Schedule schedule = make_schedule(graphs_[c], kernels, plans_.plans[c], workers);
-            ways.push_back(detail::arrangements(graphs_[c], schedule, workers, max_arena));
-            if (threads == GroupThreads::share_layers) ways[c].resize(1);
-        }
-        room_ = make_room(largest(ways));
-        programs_.resize(configurations.size());
-        // The largest first: a smaller sub-network's packed weights may be the beginning of a larger one's.
-        for (std::size_t c = configurations.size(); c-- > 0;) {
-            const Weights part = configuration_weights(graph, weights, configurations[c]);
-            programs_[c] = std::make_unique<Program>(graphs_[c], kernels, plans_.plans[c], part, workers,
-                                                     ExecutorRef(executor_), room_.get());
-        }
-        choose(ways, threads);
-        for (auto const& program : programs_) {
-            memory_.separate_arenas += program->arena_bytes();
-            memory_.separate_weights += program->weight_bytes();
-        }
-        memory_.arena = room_->arena_bytes();
-        memory_.weights = room_->weight_bytes();
-        if (memory_.arena > max_arena) {
-            fail("dynamic: the arena has ", memory_.arena, " bytes, more than the ", max_arena, " allowed");
-        }
-        in_use_ = programs_.back().get();
-        number_ = static_cast<int>(programs_.size());
+        make_programs(graph, weights, configurations, threads, max_arena);
     }
 
     /// Makes sub-network number `configuration` run from the next run() on. Never throws and allocates nothing. Stops
@@ -152,6 +127,40 @@ public:
     [[nodiscard]] std::size_t weight_bytes(std::string const& layer) const { return room_->weight_bytes(layer); }
 
 private:
+    void make_programs(Graph const& graph, Weights const& weights, std::vector<Configuration> const& configurations,
+                       GroupThreads threads, std::size_t max_arena) {
+        check_weights(graph, weights);
+        check(configurations);
+        const Kernels kernels = policy_kernels<Chosen>();
+        const std::size_t workers = executor_.concurrency();
+        std::vector<std::vector<Arrangement>> ways;
+        for (std::size_t c = 0; c < configurations.size(); ++c) {
+            graphs_.push_back(simplify(configurations[c].graph));
+            const Schedule schedule = make_schedule(graphs_[c], kernels, plans_.plans[c], workers);
+            ways.push_back(detail::arrangements(graphs_[c], schedule, workers, max_arena));
+            if (threads == GroupThreads::share_layers) ways[c].resize(1);
+        }
+        room_ = make_room(largest(ways));
+        programs_.resize(configurations.size());
+        // The largest first: a smaller sub-network's packed weights may be the beginning of a larger one's.
+        for (std::size_t c = configurations.size(); c-- > 0;) {
+            const Weights part = configuration_weights(graph, weights, configurations[c]);
+            programs_[c] = std::make_unique<Program>(graphs_[c], kernels, plans_.plans[c], part, workers,
+                                                     ExecutorRef(executor_), room_.get());
+        }
+        choose(ways, threads);
+        for (auto const& program : programs_) {
+            memory_.separate_arenas += program->arena_bytes();
+            memory_.separate_weights += program->weight_bytes();
+        }
+        memory_.arena = room_->arena_bytes();
+        memory_.weights = room_->weight_bytes();
+        if (memory_.arena > max_arena) {
+            fail("dynamic: the arena has ", memory_.arena, " bytes, more than the ", max_arena, " allowed");
+        }
+        in_use_ = programs_.back().get();
+        number_ = static_cast<int>(programs_.size());
+    }
     [[nodiscard]] engine::WantedTensor input() const noexcept {
         return {"input", 0, in_use_->in_shapes()[0], in_use_->in_floats()};
     }
@@ -200,7 +209,7 @@ private:
         fail("dynamic: no memory for the arena, ", bytes, " bytes");
     }
     [[nodiscard]] static std::unique_ptr<SharedRoom> make_room(std::size_t bytes) try {
-        return std::make_unique<SharedRoom>(bytes);
+        return std::make_unique<SharedRoom>(bytes, std::make_shared<WeightStore>(), RoomWeights::of_parts);
     } catch (std::bad_alloc const&) {
         no_memory(bytes);
     }

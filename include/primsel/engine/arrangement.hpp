@@ -29,7 +29,7 @@ struct Arrangement {
 
 /// One step after the other.
 [[nodiscard]] inline Arrangement arrange(Schedule const& schedule) {
-    Arrangement result{std::vector<std::size_t>(schedule.steps.size()), {}, place_buffers(schedule.lifetimes)};
+    Arrangement result{std::vector<std::size_t>(schedule.steps.size()), {}, place_buffers(schedule)};
     std::iota(result.order.begin(), result.order.end(), std::size_t{0});
     return result;
 }

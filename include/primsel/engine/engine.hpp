@@ -173,8 +173,8 @@ public:
 
     /// For a network of one input and one result. src: batch() images of in_shape() in the first layout (chw), one
     /// after the other; dst: as many results of out_shape(). They must not overlap. Never throws, allocates nothing,
-    /// and gives the same bits for the same images on every call and for every number of threads. Spans of any other
-    /// size are a bug of the caller's: it stops the program with a message.
+    /// and gives the same bits for the same images on every call and for every number of threads of one plan. Spans of
+    /// any other size are a bug of the caller's: it stops the program with a message.
     void run(std::span<const float> src, std::span<float> dst) noexcept { run(std::span(&src, 1), std::span(&dst, 1)); }
     /// Runs a network of any number of inputs and results, in the order of in_shapes() and out_shapes().
     void run(std::span<const std::span<const float>> srcs, std::span<const std::span<float>> dsts) noexcept {

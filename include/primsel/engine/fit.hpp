@@ -14,7 +14,7 @@ namespace primsel::inline PRIMSEL_ABI {
 /// Bytes of the arena that a plan needs with so many workers.
 [[nodiscard]] inline std::size_t arena_bytes(Graph const& graph, Kernels const& kernels, Plan const& plan,
                                              std::size_t workers) {
-    return place_buffers(make_schedule(graph, kernels, plan, workers).lifetimes).bytes;
+    return place_buffers(make_schedule(graph, kernels, plan, workers)).bytes;
 }
 
 namespace engine::detail {
@@ -60,14 +60,15 @@ namespace engine::detail {
     return nodes;
 }
 
-}  // namespace engine::detail
+/// The factor by which threads that share layers must be predicted to be faster than threads that run images of their
+/// own: those took 1.0 to 1.6 times as long as predicted, these 0.99 to 1.12 times
+/// (bench/results/2026-11-30-servers.md). Whoever shares waits for the slowest at the end of every loop.
+inline constexpr double sharing_doubt = 1.15;
 
-/// make_plan within options.max_arena: as long as the arena is too large, the primitive that fills it most where it is
-/// fullest is refused to its layer, and the rest solved anew. Throws error when nothing is left to refuse, and says how
-/// small the arena became. The result need not be the cheapest that fits: who is refused is chosen greedily.
+/// A plan by which workers share each layer, within options.max_arena.
 template <CostModel Model, Solver S>
-[[nodiscard]] Plan make_fitting_plan(Graph const& graph, Kernels const& kernels, Model& model, S const& solver,
-                                     PlanOptions options, std::size_t workers) {
+[[nodiscard]] Plan shared_fitting_plan(Graph const& graph, Kernels const& kernels, Model& model, S const& solver,
+                                       PlanOptions options, std::size_t workers) {
     options.workers = workers;
     Plan plan = make_plan(graph, kernels, model, solver, options);
     if (options.max_arena == PlanOptions{}.max_arena) return plan;
@@ -76,7 +77,7 @@ template <CostModel Model, Solver S>
     const double bound = plan.bound_seconds;
     for (;;) {
         const Schedule schedule = make_schedule(graph, kernels, plan, workers);
-        const std::size_t bytes = place_buffers(schedule.lifetimes).bytes;
+        const std::size_t bytes = place_buffers(schedule).bytes;
         if (bytes <= options.max_arena) {
             // A cheaper plan may fit, had others been refused.
             if (options.refused.size() > given) plan.optimal = false, plan.bound_seconds = bound;
@@ -104,6 +105,28 @@ template <CostModel Model, Solver S>
         plan.predict_seconds += predict_seconds;
         plan.solve_seconds += solve_seconds;
     }
+}
+
+}  // namespace engine::detail
+
+/// make_plan within options.max_arena: as long as the arena is too large, the primitive that fills it most where it is
+/// fullest is refused to its layer, and the rest solved anew. Throws error when nothing is left to refuse, and says how
+/// small the arena became. The result need not be the cheapest that fits: who is refused is chosen greedily. Threads
+/// share each layer, or run images of a batch apart if that fits and sharing is not predicted to be clearly faster.
+template <CostModel Model, Solver S>
+[[nodiscard]] Plan make_fitting_plan(Graph const& graph, Kernels const& kernels, Model& model, S const& solver,
+                                     PlanOptions options, std::size_t workers) {
+    Plan plan = engine::detail::shared_fitting_plan(graph, kernels, model, solver, options, workers);
+    const std::size_t parts = parts_of_batch(graph, workers);
+    if (parts == 1 || !options.images_apart) return plan;
+    options.workers = 1, options.apart = parts;
+    Plan apart = make_plan(part_of_batch(graph, parts), kernels, model, solver, options);
+    apart.key = plan.key, apart.images_apart = true;
+    apart.predict_seconds += plan.predict_seconds, apart.solve_seconds += plan.solve_seconds;
+    plan.predict_seconds = apart.predict_seconds, plan.solve_seconds = apart.solve_seconds;
+    const bool faster = apart.total_seconds < engine::detail::sharing_doubt * plan.total_seconds;
+    if (faster && arena_bytes(graph, kernels, apart, workers) <= options.max_arena) return apart;
+    return plan;
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI

@@ -9,6 +9,7 @@
 #endif
 
 #include <primsel/engine/engine.hpp>
+#include <primsel/gemm/multiply.hpp>
 #include <primsel/kernels/make_kernels.hpp>
 #include <primsel/network/zoo/by_name.hpp>
 
@@ -17,7 +18,9 @@ namespace primsel::inline PRIMSEL_ABI {
 template OpTable const& kernels::ops_in<default_arch, chw, CompileAll>();
 template OpTable const& kernels::ops_in<default_arch, hcw, CompileAll>();
 template OpTable const& kernels::ops_in<default_arch, hwc, CompileAll>();
-template Machine const& this_machine<default_arch>();
+template void gemm::multiply<default_arch>(GemmArgs const&) noexcept;
+template Machine const& this_machine<default_arch>(int);
+template Machine machine::with_threads<default_arch>(Machine);
 template double measured_peak<default_arch>();
 template Kernels make_kernels<DefaultPrimitives, default_arch, AllLayouts>();
 template engine::detail::EngineOf<DefaultPolicies, CompileAll>::EngineOf(Graph const&, Weights const&,

@@ -6,41 +6,38 @@
 #include <primsel/machine/all_precisions.hpp>
 #include <primsel/network/graph.hpp>
 #include <primsel/network/weights.hpp>
+#include <primsel/op/bf16.hpp>
 #include <primsel/op/conv_transpose_narrow.hpp>
 #include <primsel/op/int8.hpp>
 #include <primsel/op/matmul_int8.hpp>
 #include <primsel/op/narrow.hpp>
-#include <primsel/op/short_floats.hpp>
 #include <primsel/plan/plan_options.hpp>
+#include <primsel/primitive/depthwise_bf16.hpp>
 #include <primsel/primitive/depthwise_int8.hpp>
-#include <primsel/primitive/depthwise_short_floats.hpp>
+#include <primsel/primitive/direct_bf16.hpp>
 #include <primsel/primitive/direct_int8.hpp>
-#include <primsel/primitive/direct_short_floats.hpp>
 #include <primsel/tensor/hwc_short_floats.hpp>
 #include <primsel/tensor/hwc_u8.hpp>
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// AllLayouts, and those of bfloat16, of bytes and of float16.
+/// AllLayouts, and those of bfloat16, of bytes and of float16, in which only weights are.
 using EveryLayout = concatenate<AllLayouts, TypeList<hwc_bf16, hwc_u8, hwc_f16>>;
 
 /// The primitives that compute in bfloat16.
 using Bf16Primitives = TypeList<DirectBf16, DirectHwcBf16, DirectBf16Hwc, DirectHwcBf16Hwc, DepthwiseBf16>;
 
-/// The primitives that store float16, and compute in floats.
-using F16Primitives = TypeList<DirectF16, DirectHwcF16, DirectF16Hwc, DirectHwcF16Hwc, DepthwiseF16>;
-
 /// The primitives that compute in 8 bits.
 using Int8Primitives = TypeList<DirectInt8, DirectHwcInt8, DirectInt8Hwc, DirectHwcInt8Hwc, DepthwiseInt8>;
 
-/// The primitives that compute in less than floats, or store less.
-using LowPrecisionPrimitives = concatenate<Bf16Primitives, Int8Primitives, F16Primitives>;
+/// The primitives that compute in less than floats.
+using LowPrecisionPrimitives = concatenate<Bf16Primitives, Int8Primitives>;
 
 /// AllPrimitives and LowPrecisionPrimitives.
 using EveryPrimitive = concatenate<AllPrimitives, LowPrecisionPrimitives>;
 
-/// Policies of engines whose plans may compute in bfloat16 and in 8 bits, or store float16, if PlanOptions::precision
-/// allows it.
+/// Policies of engines whose plans may compute in bfloat16 and in 8 bits, or keep weights in float16, if
+/// PlanOptions::precision allows it.
 struct LowPrecision : DefaultPolicies {
     using primitives = concatenate<DefaultPrimitives, LowPrecisionPrimitives>;
     using layouts = EveryLayout;

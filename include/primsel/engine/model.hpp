@@ -73,8 +73,8 @@ private:
 }  // namespace engine::detail
 
 /// A network and its weights, shared by any number of engines and threads. It plans for any batch and image size, and
-/// remembers the plans of the sizes used last. Engines share packed weights through it: whatever two of them pack alike
-/// is in memory once.
+/// remembers the plans of the sizes used last. Engines share packed weights through it: what one of them has packed no
+/// other packs, whatever its size, and it is in memory once.
 template <class Policies = DefaultPolicies>
 class Model {
     static_assert(engine::CheckPolicies<Policies>::value);
@@ -82,9 +82,14 @@ class Model {
 
 public:
     /// Throws error if weights are missing or have other dimensions, and for a graph of which some weights are
-    /// trainable. `plans`: how many plans are remembered, at least 1.
-    Model(Graph graph, Weights weights, PlanOptions options = {}, std::size_t plans = 64)
-        : graph_(std::move(graph)), weights_(std::move(weights)), options_(std::move(options)), plans_(plans) {
+    /// trainable. `plans`: how many plans are remembered, at least 1. `spare_bytes`: the most bytes of packed weights
+    /// that stay when no engine has a plan that reads them.
+    Model(Graph graph, Weights weights, PlanOptions options = {}, std::size_t plans = 64, std::size_t spare_bytes = 0)
+        : graph_(std::move(graph)),
+          weights_(std::move(weights)),
+          options_(std::move(options)),
+          packed_(std::make_shared<WeightStore>(spare_bytes)),
+          plans_(plans) {
         if (plans == 0) fail("model: 0 plans to remember; it needs one");
         if (!graph_.trainable().empty()) fail("model: its weights cannot be trained, as engines share them");
         check_weights(graph_, weights_, WeightCheck::shapes);
@@ -144,7 +149,7 @@ private:
     Graph graph_;
     Weights weights_;
     PlanOptions options_;
-    std::shared_ptr<WeightStore> packed_ = std::make_shared<WeightStore>();
+    std::shared_ptr<WeightStore> packed_;
     mutable std::mutex mutex_;
     mutable engine::detail::Recent<std::pair<RunSize, std::size_t>, std::shared_ptr<const SizedPlan>> plans_;
 };
@@ -170,15 +175,15 @@ public:
     ModelEngine& operator=(ModelEngine const&) = delete;
 
     /// Makes run() take images of this size from now on. A size that is ready takes no time. Another one is planned,
-    /// unless the model remembers its plan, and packs its weights. Throws error as Model::at, or if there is not enough
-    /// memory; the size in use stays then.
+    /// unless the model remembers its plan, and packs what no engine has packed. Throws error as Model::at, or if there
+    /// is not enough memory; the size in use stays then.
     void use(RunSize size) {
         if (Ready* const known = ready_.find(size)) {
             in_use_ = known->program.get();
             size_ = size;
             return;
         }
-        Ready fresh{model_->at(size, executor_.concurrency()), std::make_unique<SharedRoom>(room_.beside()), nullptr};
+        Ready fresh{model_->at(size, executor_.concurrency()), room_.beside(), nullptr};
         try {
             fit_arena(fresh.plan->arrangement.layout.bytes);
         } catch (std::bad_alloc const&) {

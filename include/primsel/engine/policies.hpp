@@ -78,7 +78,7 @@ template <class P>
 concept MakesCostModel = requires { requires std::default_initializable<typename P::cost_model>; };
 template <class P>
 concept KnowsSpeeds = requires {
-    { P::machine::template speeds<typename P::arch>() } -> std::same_as<Machine const&>;
+    { P::machine::template speeds<typename P::arch>(1) } -> std::same_as<Machine const&>;
 };
 template <class P>
 concept Solves = requires { requires Solver<typename P::solver>; };
@@ -195,7 +195,7 @@ struct CheckPolicies {
     static_assert(!HasLayouts<P> || ListsLayouts<P>,
                   "primsel: Policies::layouts is not a TypeList; see docs/tensor/layout.md");
     static_assert(!HasMachine<P> || !HasInstructionSet<P> || KnowsSpeeds<P>,
-                  "primsel: Policies::machine has no speeds<Arch>() that returns a Machine; see "
+                  "primsel: Policies::machine has no speeds<Arch>(int) that returns a Machine; see "
                   "docs/engine/policies.md");
     static_assert(check_members<P>());
     static_assert(!Executes<P> || MovesExecutor<P>,

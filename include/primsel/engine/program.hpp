@@ -2,6 +2,7 @@
 
 #include <primsel/core/aligned_buffer.hpp>
 #include <primsel/core/flush_subnormals.hpp>
+#include <primsel/core/timer.hpp>
 #include <primsel/engine/arrangement.hpp>
 #include <primsel/engine/detail/make_ready_step.hpp>
 #include <primsel/engine/detail/make_strips.hpp>
@@ -50,9 +51,9 @@ public:
         Schedule schedule = make_schedule(graph, kernels, plan, workers);
         const Arrangement arrangement = arrange(schedule);
         if (room_ == nullptr) arena_ = allocate(arrangement.layout.bytes, "the arena");
-        single_ = schedule.single;
+        single_ = schedule.single, parts_ = schedule.parts;
         image_bytes_ = schedule.image_bytes;
-        tensors_.assign(schedule.tensors(), nullptr);
+        tensors_.assign(parts_ * schedule.tensors(), nullptr);
         in_arena_.assign(schedule.tensors(), true);
         std::fill_n(in_arena_.begin(), schedule.callers(), false);
         for (StoredConstant const& constant : schedule.constants) in_arena_[constant.tensor] = false;
@@ -60,11 +61,12 @@ public:
         rearrange(arrangement);
         // Packing computes as run does.
         const FlushSubnormals flushing;
-        // Values are checked just before they are packed, so that a file's bytes are read once.
-        std::vector<bool> unchecked(graph.size(), constant);
+        unchecked_.assign(graph.size(), constant);
         for (StoredConstant const& constant : schedule.constants) {
-            check_values_once(unchecked, constant.node, graph, weights);
-            tensors_[constant.tensor] = store(graph[constant.node], kernels.layouts[constant.layout], weights);
+            check_values_once(constant.node, graph, weights);
+            float* const values = store(graph[constant.node], kernels.layouts[constant.layout], weights);
+            for (std::size_t part = 0; part < parts_; ++part)
+                tensors_[part * in_arena_.size() + constant.tensor] = values;
         }
         for (SharedParameter const& parameter : schedule.parameters) {
             tensors_[parameter.tensor] = const_cast<float*>(weights.at(graph[parameter.node].name).values.data());
@@ -72,19 +74,20 @@ public:
         std::size_t bias = no_tensor, op_srcs = 0;
         for (ScheduledStep& step : schedule.steps) {
             names_.push_back(graph[step.node].name);
-            if (const auto* strips = std::get_if<StripsStep>(&step.work)) {
-                for (ScheduledConv const& conv : strips->convs) {
-                    check_values_once(unchecked, conv.node, graph, weights);
-                }
-            }
-            check_values_once(unchecked, step.node, graph, weights);
             steps_.push_back(pack(std::move(step), graph, weights, bias, packing));
         }
         // From here on no step moves.
         for (PackedStep& packed : steps_) ready_.push_back(engine::detail::make_ready(packed, op_srcs));
-        op_srcs_.resize(op_srcs);
+        op_srcs_.resize(parts_ * op_srcs);
+        for (std::size_t part = 0; part < parts_ && parts_ > 1; ++part) {
+            apart_.push_back({.tensors = tensors_.data() + part * in_arena_.size(),
+                              .image_bytes = image_bytes_.data(),
+                              .weights = weights_.data(),
+                              .op_srcs = op_srcs_.data() + part * op_srcs,
+                              .first_image = part * static_cast<std::size_t>(batch_) / parts_});
+        }
         packed_.clear();
-        for (std::size_t node = 0; node < graph.size(); ++node) check_values_once(unchecked, node, graph, weights);
+        for (std::size_t node = 0; node < graph.size(); ++node) check_values_once(node, graph, weights);
     }
     /// srcs: a batch of images of each input in the first layout; dsts: room for as many of each result. None may
     /// overlap.
@@ -114,7 +117,7 @@ public:
         run.run_from(run.first_whole_step(count), executor);
     }
     [[nodiscard]] bool may_begin_after(std::size_t count) const {
-        return lanes_.empty() || ready_run().first_whole_step(count) <= lanes_.front();
+        return parts_ == 1 && (lanes_.empty() || ready_run().first_whole_step(count) <= lanes_.front());
     }
     /// The steps of one image in the order in which they run.
     [[nodiscard]] std::size_t ordered_steps() const { return steps_.size(); }
@@ -141,9 +144,12 @@ public:
                  arrangement.layout.bytes);
         }
         float* const arena = room_ == nullptr ? arena_.data() : room_->arena();
-        const std::size_t callers = tensors_.size() - arrangement.layout.offsets.size();
-        for (std::size_t i = callers; i < tensors_.size(); ++i) {
-            if (in_arena_[i]) tensors_[i] = engine::RunMemory::further(arena, arrangement.layout.offsets[i - callers]);
+        const std::size_t count = in_arena_.size(), callers = count - arrangement.layout.offsets.size(),
+                          bytes_of_part = arrangement.layout.bytes / parts_;
+        for (std::size_t i = 0; i < tensors_.size(); ++i) {
+            if (!in_arena_[i % count]) continue;
+            const std::size_t offset = i / count * bytes_of_part + arrangement.layout.offsets[i % count - callers];
+            tensors_[i] = engine::RunMemory::further(arena, offset);
         }
         order_ = arrangement.order, lanes_ = arrangement.lanes;
         arena_bytes_ = arrangement.layout.bytes;
@@ -161,6 +167,8 @@ public:
     /// The number of steps of a run. A step that takes one image counts once for each image of the batch.
     [[nodiscard]] std::size_t steps() const { return ready_run().count(); }
 
+    /// Parts of the batch that are computed at the same time, each by one worker; 1: none is.
+    [[nodiscard]] std::size_t parts() const { return parts_; }
     /// Parts of a run that are computed at the same time, each by one worker; 0: each step is shared by all workers.
     [[nodiscard]] std::size_t lanes() const { return lanes_.empty() ? 0 : lanes_.size() - 1; }
 
@@ -175,11 +183,12 @@ public:
                 .order = order_,
                 .lanes = lanes_,
                 .single = single_,
-                .images = static_cast<std::size_t>(batch_),
+                .images = static_cast<std::size_t>(batch_) / parts_,
                 .memory = {.tensors = tensors_.data(),
                            .image_bytes = image_bytes_.data(),
                            .weights = weights_.data(),
-                           .op_srcs = op_srcs_.data()}};
+                           .op_srcs = op_srcs_.data()},
+                .apart = apart_};
     }
     /// A step by its position in the schedule.
     [[nodiscard]] engine::detail::AnyReadyStep const& ready_step(std::size_t position) const {
@@ -196,20 +205,27 @@ public:
     }
     void bind(std::span<const float* const> srcs, std::span<float* const> dsts) noexcept {
         // No step writes to an image.
-        for (std::size_t i = 0; i < srcs.size(); ++i) tensors_[i] = const_cast<float*>(srcs[i]);
-        for (std::size_t i = 0; i < dsts.size(); ++i) tensors_[in_shapes_.size() + i] = dsts[i];
+        for (std::size_t part = 0; part < parts_; ++part) {
+            float** const tensors = tensors_.data() + part * in_arena_.size();
+            for (std::size_t i = 0; i < srcs.size(); ++i) {
+                tensors[i] = const_cast<float*>(srcs[i]) + part * (in_floats_[i] / parts_);
+            }
+            for (std::size_t i = 0; i < dsts.size(); ++i) {
+                tensors[in_shapes_.size() + i] = dsts[i] + part * (out_floats_[i] / parts_);
+            }
+        }
     }
 
 private:
     using PackedStep = engine::detail::PackedStep;
 
     /// Checks the weights of a dense layer, but for the largest, whose parts are checked as they are packed.
-    static void check_values_once(std::vector<bool>& unchecked, std::size_t at, Graph const& graph,
-                                  Weights const& weights) {
+    void check_values_once(std::size_t at, Graph const& graph, Weights const& weights) {
+        if (!unchecked_[at]) return;
         Node const& node = graph[at];
         const bool in_parts = std::holds_alternative<DenseParams>(node.layer);
-        if (unchecked[at]) check_values(graph, node, weights, in_parts ? node.name + ".weight" : "");
-        unchecked[at] = false;
+        check_values(graph, node, weights, in_parts ? node.name + ".weight" : "");
+        unchecked_[at] = false;
     }
     static void check_key(PlanKey const& plan, PlanKey const& here) {
         const auto compare = [](std::string_view what, std::string const& its, std::string const& ours) {
@@ -241,12 +257,14 @@ private:
         return kept_.emplace_back(allocate(bytes, "the weights of layer ", node.name)).data();
     }
 
-    /// Moves the weights that were packed last to the room, if there is one, and returns where they stay.
-    [[nodiscard]] float* settled(float* packed, Node const& node) {
-        if (room_ == nullptr) return packed;
+    [[nodiscard]] AlignedBuffer last_kept() {
         AlignedBuffer last = std::move(kept_.back());
         kept_.pop_back();
-        return const_cast<float*>(room_->keep(node.name, std::move(last)));
+        return last;
+    }
+    /// Moves the weights that were packed last to the room, if there is one, and returns where they stay.
+    [[nodiscard]] float* settled(float* packed, Node const& node) {
+        return room_ == nullptr ? packed : const_cast<float*>(room_->keep(node.name, last_kept()));
     }
 
     [[nodiscard]] float* store(Node const& node, LayoutEntry const& layout, Weights const& weights) {
@@ -264,18 +282,9 @@ private:
     /// A kernel as a step reads it, and how it was packed.
     struct PackedKernel {
         std::size_t node = 0;
-        const void* how = nullptr;  // the primitive or op
-        ConvShape shape{};
-        Shape input{};
-        bool rotated = false;
-        std::size_t bytes = 0;
+        Packing packing{};
         const float* weights = nullptr;
         const float* bias = nullptr;
-
-        [[nodiscard]] bool is_packed_like(PackedKernel const& other) const {
-            return how == other.how && shape == other.shape && input == other.input && rotated == other.rotated &&
-                   bytes == other.bytes;
-        }
     };
     /// Whether two layers are alike, and so are all of their weights.
     [[nodiscard]] static bool is_alike(Graph const& graph, Weights const& weights, std::size_t a, std::size_t b) {
@@ -288,37 +297,73 @@ private:
         };
         return std::ranges::equal(weight_specs(graph, left), weight_specs(graph, right), same);
     }
-    /// The kernel of a weight, packed by pack(dst): once for all layers that share the weight and read it alike.
+    /// The kernel of a weight and its bias, packed by pack(dst), which returns the bias: once for all layers that share
+    /// the weight and read it alike, and once for all programs of a room.
     template <class Pack>
-    PackedKernel& packed_kernel(PackedKernel kernel, std::string const& weight, Graph const& graph,
-                                Weights const& weights, Pack const& pack) {
+    PackedKernel packed_kernel(PackedKernel kernel, std::string const& weight, Graph const& graph,
+                               Weights const& weights, Pack const& pack) {
         std::vector<PackedKernel>& known = packed_[weights.at(weight).values.place()];
-        for (PackedKernel& other : known) {
-            if (other.is_packed_like(kernel) && is_alike(graph, weights, other.node, kernel.node)) return other;
+        for (PackedKernel const& other : known) {
+            if (other.packing == kernel.packing && is_alike(graph, weights, other.node, kernel.node)) return other;
         }
         Node const& node = graph[kernel.node];
-        float* const dst = keep(kernel.bytes, node);
-        pack(dst);
-        // Images of another size or other paddings make no difference to most primitives.
+        std::optional<PackedKey> key;
+        if (room_ != nullptr && is_known(kernel.packing)) {
+            key = {node.name, node.layer, node.epilogue.folded, node.epilogue.kernel, kernel.packing};
+            if (const auto found = room_->find(*key)) {
+                unchecked_[kernel.node] = false;  // it was checked when it was packed
+                return known.emplace_back(shared(kernel, *found));
+            }
+        }
+        const Timer timer;
+        // Values are checked just before they are packed, so that a file's bytes are read once.
+        check_values_once(kernel.node, graph, weights);
+        const std::size_t bytes = kernel.packing.bytes;
+        float* const dst = keep(bytes, node);
+        const std::vector<float> bias = pack(dst);
+        // Other paddings make no difference to most primitives.
         const auto same = std::ranges::find_if(known, [&](PackedKernel const& other) {
-            return kernel.how == other.how && kernel.bytes == other.bytes &&
-                   std::memcmp(dst, other.weights, kernel.bytes) == 0;
+            return kernel.packing.how == other.packing.how && bytes == other.packing.bytes &&
+                   std::memcmp(dst, other.weights, bytes) == 0;
         });
-        if (same == known.end()) {
-            kernel.weights = settled(dst, node);
-        } else {
+        if (same != known.end()) {
             kernel.weights = same->weights;
+            weight_bytes_ -= bytes;
             kept_.pop_back();
-            weight_bytes_ -= kernel.bytes;
+        } else if (key) {
+            AlignedBuffer of_bias(bias.size());
+            std::ranges::copy(bias, of_bias.data());
+            weight_bytes_ -= bytes;
+            const double seconds = timer.seconds();
+            return known.emplace_back(shared(kernel, room_->keep(*key, last_kept(), std::move(of_bias), seconds)));
+        } else {
+            kernel.weights = settled(dst, node);
+        }
+        if (!bias.empty()) {
+            float* const kept = keep(bytes_of_floats(bias.size()), node);
+            std::ranges::copy(bias, kept);
+            kernel.bias = settled(kept, node);
         }
         return known.emplace_back(kernel);
     }
+    /// Whether the packed bytes depend on nothing but the packing and the layer.
+    [[nodiscard]] static bool is_known(Packing const& packing) { return packing.shape.h == 0; }
+    [[nodiscard]] PackedKernel shared(PackedKernel kernel, WeightStore::Packed const& packed) {
+        kernel.weights = packed.kernel->data();
+        weight_bytes_ += kernel.packing.bytes;
+        if (packed.bias == nullptr) return kernel;
+        kernel.bias = packed.bias->data();
+        weight_bytes_ += bytes_of_floats(packed.bias->size());
+        return kernel;
+    }
     [[nodiscard]] static PackedKernel kernel_of(ScheduledConv const& conv) {
+        ConvShape shape = conv.shape;
+        if (conv.primitive->packs_for_any_size) shape.h = shape.w = 0;
         return {.node = conv.node,
-                .how = conv.primitive,
-                .shape = conv.shape,
-                .rotated = conv.rotated,
-                .bytes = conv.primitive->packed_bytes(conv.shape)};
+                .packing = {.how = conv.primitive,
+                            .shape = shape,
+                            .rotated = conv.rotated,
+                            .bytes = conv.primitive->packed_bytes(conv.shape)}};
     }
 
     [[nodiscard]] std::size_t add_weights(const float* values, std::size_t bytes) {
@@ -367,24 +412,20 @@ private:
                 const auto pack = [&](float* dst) {
                     Sequential here;
                     conv.primitive->repack(conv.shape, {kernel.data(), conv.rotated}, dst, here);
+                    return std::vector<float>();
                 };
-                PackedKernel const& packed = packed_kernel(kernel_of(conv), conv.kernel, graph, weights, pack);
-                values = packed.weights, bytes = packed.bytes;
+                const PackedKernel packed = packed_kernel(kernel_of(conv), conv.kernel, graph, weights, pack);
+                values = packed.weights, bytes = packed.packing.bytes;
             }
             if (const WeightTensor* found = weights.find(node.name + ".bias")) bias = found->values.data();
         } else {
-            std::optional<PreparedWeights> prepared;
             const auto pack = [&](float* dst) {
-                prepared.emplace(prepare_weights(node, weights));
-                conv.primitive->repack(conv.shape, {prepared->kernel.data()}, dst, packing);
+                const PreparedWeights prepared = prepare_weights(node, weights);
+                conv.primitive->repack(conv.shape, {prepared.kernel.data()}, dst, packing);
+                return std::vector<float>(prepared.bias.begin(), prepared.bias.end());
             };
-            PackedKernel& kernel = packed_kernel(kernel_of(conv), conv.kernel, graph, weights, pack);
-            if (prepared && !prepared->bias.empty()) {
-                float* kept = keep(bytes_of_floats(prepared->bias.size()), node);
-                std::ranges::copy(prepared->bias, kept);
-                kernel.bias = settled(kept, node);
-            }
-            values = kernel.weights, bytes = kernel.bytes, bias = kernel.bias;
+            const PackedKernel kernel = packed_kernel(kernel_of(conv), conv.kernel, graph, weights, pack);
+            values = kernel.weights, bytes = kernel.packing.bytes, bias = kernel.bias;
         }
         if (bias != nullptr) last_bias = add_weights(bias, bytes_of_floats(static_cast<std::size_t>(conv.shape.k)));
         step.weights.push_back(add_weights(values, bytes));
@@ -395,6 +436,7 @@ private:
         Node const& node = graph[step.node];
         const std::size_t bytes = op.packed_bytes(node.layer, step.src_shapes[0]);
         if (std::holds_alternative<OwnLayerParams>(node.layer)) {
+            check_values_once(step.node, graph, weights);
             float* const dst = keep(bytes, node);
             std::span<float> rest(dst, bytes / sizeof(float));
             for (WeightSpec const& spec : weight_specs(graph, node)) {
@@ -406,20 +448,27 @@ private:
         }
         if (bytes == 0) return nullptr;  // the weights are inputs
         const auto pack = [&](float* dst) {
-            if (op.outputs_apart != 0) return pack_parts(step, op, graph, weights, dst, packing);
-            const PreparedWeights prepared = prepare_weights(node, weights);
-            op.pack(node.layer, step.src_shapes[0], {prepared.kernel, prepared.bias}, dst);
+            if (op.outputs_apart != 0) {
+                pack_parts(step, op, graph, weights, dst, packing);
+            } else {
+                const PreparedWeights prepared = prepare_weights(node, weights);
+                op.pack(node.layer, step.src_shapes[0], {prepared.kernel, prepared.bias}, dst);
+            }
+            return std::vector<float>();  // the op has packed its bias
         };
         const bool vectors = std::holds_alternative<BatchNormParams>(node.layer) ||
                              std::holds_alternative<ScaleParams>(node.layer) ||
                              std::holds_alternative<StandardizeParams>(node.layer);
         if (vectors) {
+            check_values_once(step.node, graph, weights);
             float* const dst = keep(bytes, node);
-            pack(dst);
+            (void)pack(dst);
             return settled(dst, node);
         }
-        const PackedKernel kernel{.node = step.node, .how = &op, .input = step.src_shapes[0], .bytes = bytes};
-        return packed_kernel(kernel, node.name + ".weight", graph, weights, pack).weights;
+        Shape input = step.src_shapes[0];
+        if (op.packed_for != nullptr) input = op.packed_for(node.layer, input);
+        const Packing how{.how = &op, .shape = {.h = 0, .w = 0}, .input = input, .bytes = bytes};
+        return packed_kernel({.node = step.node, .packing = how}, node.name + ".weight", graph, weights, pack).weights;
     }
 
     /// The weights of a dense layer, some outputs at a time: what is read from a file, checked and copied first stays
@@ -465,13 +514,15 @@ private:
     mutable std::vector<const float*> op_srcs_;
     std::vector<std::string> names_;
     std::vector<std::size_t> order_, lanes_;  // as in Arrangement
-    std::vector<float*> tensors_;
-    std::vector<bool> in_arena_;
+    std::vector<float*> tensors_;             // those of each part of the batch
+    std::vector<bool> in_arena_;              // for each tensor of a part
     std::vector<std::size_t> image_bytes_;
-    std::size_t single_ = 0;
+    std::size_t single_ = 0, parts_ = 1;
+    std::vector<engine::RunMemory> apart_;  // of each part, if there are several
     SharedRoom* room_ = nullptr;
     AlignedBuffer arena_;  // none of its own where there is a room
     std::vector<AlignedBuffer> kept_;
+    std::vector<bool> unchecked_;  // nodes whose weights' values were not checked yet
     /// By where a weight lies, while weights are packed.
     std::map<StoredFloats::Place, std::vector<PackedKernel>> packed_;
     std::size_t arena_bytes_ = 0, weight_bytes_ = 0;

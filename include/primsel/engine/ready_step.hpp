@@ -40,6 +40,8 @@ struct RunMemory {
     const float* const* weights = nullptr;
     /// Room for the addresses of all inputs of all ops.
     const float** op_srcs = nullptr;
+    /// The number of its first image within the run.
+    std::size_t first_image = 0;
 
     /// Returns where the data of an image begins.
     [[nodiscard]] float* at(std::size_t tensor, std::size_t image) const noexcept {
@@ -188,7 +190,7 @@ struct ReadyOp {
                    .dst = memory.at(dst, first),
                    .dst_shape = dst_shape,
                    .batch = images,
-                   .first_image = first,
+                   .first_image = memory.first_image + first,
                    .weights = memory.weights_if_any(weights),
                    .clamp = clamp,
                    .scratch = memory.begin_if_any(scratch),
@@ -223,11 +225,15 @@ struct ReadyRun {
     std::size_t single = 0;
     std::size_t images = 1;
     RunMemory memory{};
+    /// Where the tensors of each part of a batch lie, if each part is computed by one worker. `images` are those of a
+    /// part then.
+    std::span<const RunMemory> apart{};
 
     void run(ExecutorRef executor) const noexcept {
         const RunScope scope(executor);
         const FlushSubnormals flushing;
-        run_from(0, executor);
+        if (apart.empty()) return run_from(0, executor);
+        each_part(executor, [](ReadyRun const& part, ExecutorRef here) { part.run_from(0, here); });
     }
 
     /// Steps of a run that take one image, of all images.
@@ -256,11 +262,25 @@ struct ReadyRun {
     }
     /// Runs one step alone.
     void run_step(std::size_t step, ExecutorRef executor) const noexcept {
+        if (!apart.empty()) {
+            return each_part(executor, [step](ReadyRun const& part, ExecutorRef here) { part.run_step(step, here); });
+        }
         Sequential here;
         if (!lanes.empty() && lanes.front() <= step && step < lanes.back()) executor = here;
         const bool one_image = step < singles();
         ReadyStep const& at = steps[position(step)];
         at.run(at.step, memory, one_image ? step / single : 0, one_image ? 1 : static_cast<int>(images), executor);
+    }
+
+private:
+    template <class Part>
+    void each_part(ExecutorRef executor, Part const& run_part) const noexcept {
+        executor.parallel_for(apart.size(), [this, &run_part](std::size_t part, std::size_t) {
+            Sequential here;
+            ReadyRun own = *this;
+            own.memory = apart[part], own.apart = {};
+            run_part(own, here);
+        });
     }
 };
 

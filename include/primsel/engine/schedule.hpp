@@ -5,6 +5,7 @@
 #include <primsel/engine/step.hpp>
 #include <primsel/network/prepare.hpp>
 #include <primsel/plan/make_plan.hpp>
+#include <primsel/plan/parts_of_batch.hpp>
 #include <primsel/plan/strips.hpp>
 #include <primsel/tensor/layout.hpp>
 
@@ -479,7 +480,18 @@ private:
 /// The steps of a plan, for so many workers. Throws error when the plan does not fit the graph and kernels.
 [[nodiscard]] inline Schedule make_schedule(Graph const& graph, Kernels const& kernels, Plan const& plan,
                                             std::size_t workers) {
-    return engine::detail::Scheduler(graph, kernels, plan, workers).schedule();
+    const std::size_t parts = plan.images_apart ? parts_of_batch(graph, workers) : 1;
+    if (parts == 1) return engine::detail::Scheduler(graph, kernels, plan, workers).schedule();
+    const Graph part = part_of_batch(graph, parts);
+    Schedule result = engine::detail::Scheduler(part, kernels, plan, 1).schedule();
+    result.parts = parts;
+    return result;
+}
+/// Where the tensors of a schedule lie in its arena; each part of a batch has as much room as the first.
+[[nodiscard]] inline ArenaLayout place_buffers(Schedule const& schedule) {
+    ArenaLayout layout = place_buffers(schedule.lifetimes);
+    layout.bytes *= schedule.parts;
+    return layout;
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI

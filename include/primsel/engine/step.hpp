@@ -121,9 +121,10 @@ struct SharedParameter {
 /// lifetime each, constants one of no bytes.
 ///
 /// With a batch, the first `single` steps take one image after another, from the first of them to the last; the other
-/// steps take all images each.
+/// steps take all images each. If each worker runs images of its own, these are the steps for a part of the batch, of
+/// which there are `parts`.
 struct Schedule {
-    std::size_t inputs = 0, outputs = 0, single = 0;
+    std::size_t inputs = 0, outputs = 0, single = 0, parts = 1;
     std::vector<ScheduledStep> steps;
     std::vector<Lifetime> lifetimes;
     /// Bytes from image to image of each tensor; 0 of those that hold what belongs to one image or to all.

@@ -122,10 +122,11 @@ namespace engine::detail {
     std::vector<TracedStep> described;
     std::vector<bool> told(plan.transforms.size(), false);
     const Schedule schedule = make_schedule(graph, kernels, plan, workers);
+    const double parts = static_cast<double>(schedule.parts);
     for (ScheduledStep const& step : schedule.steps) {
         TracedStep& next = described.emplace_back();
         next.layer = graph[step.node].name;
-        const double images = described.size() <= schedule.single ? 1 : graph.batch();
+        const double images = described.size() <= schedule.single ? parts : graph.batch();
         next.bytes = images * static_cast<double>(activations(step)) + static_cast<double>(weights(step));
         if (const auto* in_strips = std::get_if<StripsStep>(&step.work)) {
             for (ScheduledConv const& conv : in_strips->convs) {
@@ -164,7 +165,7 @@ namespace engine::detail {
     }
     if (schedule.single == 0) return described;
     // Those that take one image, again for each further image.
-    const auto batch = static_cast<std::size_t>(graph.batch());
+    const auto batch = static_cast<std::size_t>(graph.batch()) / schedule.parts;
     const auto single = described.begin() + static_cast<std::ptrdiff_t>(schedule.single);
     for (auto step = described.begin(); step != single; ++step) step->predicted /= static_cast<double>(batch);
     std::vector<TracedStep> all;
@@ -242,7 +243,7 @@ public:
     [[nodiscard]] std::string text(Trace const& trace) {
         text_ = "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n";
         name("process_name", measured, 0, "measured");
-        name("process_name", predicted, 0, "predicted by the plan, for one thread");
+        name("process_name", predicted, 0, "predicted by the plan");
         name("thread_name", measured, 0, "steps");
         for (std::size_t i = 0; i < trace.workers; ++i) name("thread_name", measured, i + 1, join("thread ", i));
         name("thread_name", predicted, 0, "steps");

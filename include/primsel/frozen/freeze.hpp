@@ -11,8 +11,10 @@
 #include <primsel/engine/schedule.hpp>
 #include <primsel/frozen/detail/cpp_text.hpp>
 #include <primsel/frozen/detail/headers.hpp>
+#include <primsel/frozen/detail/tiles.hpp>
+#include <primsel/frozen/files.hpp>
 #include <primsel/frozen/kernel_types.hpp>
-#include <primsel/frozen/weights.hpp>
+#include <primsel/gemm/tile_set.hpp>
 #include <primsel/kernels/kernels.hpp>
 #include <primsel/layer/all.hpp>
 #include <primsel/network/graph.hpp>
@@ -45,12 +47,6 @@ struct FreezeOptions {
     std::string embed{};
 };
 
-/// The files of a frozen network.
-struct FrozenFiles {
-    std::string header;   ///< a C++ header
-    std::string weights;  ///< bytes, with a frozen::WeightsHeader at their beginning
-};
-
 namespace frozen::detail {
 
 /// Whether a layer's parameters can be written as a constant: those of layers that networks run.
@@ -73,8 +69,12 @@ public:
     [[nodiscard]] FrozenFiles freeze() {
         for (std::size_t i = 0; i < schedule_.steps.size(); ++i) write_step(i);
         place_constants();
-        const std::string weights = weights_file();
-        return {header(weights), weights};
+        FrozenFiles files{header(), weights_file(std::span(&plan_, 1)), {}};
+        if (!options_.embed.empty()) {
+            files.header +=
+                embedded_weights(options_.name, options_.embed) + weights_function(options_.name, files.weights.size());
+        }
+        return files;
     }
 
 private:
@@ -99,7 +99,8 @@ private:
         const std::size_t scope = type.rfind("::");
         return scope == std::string_view::npos ? type : type.substr(scope + 2);
     }
-    [[nodiscard]] std::string primitive(ScheduledConv const& conv) {
+    /// The kernel of a convolution; `shape` and `residual` are what it is called with.
+    [[nodiscard]] std::string primitive(ScheduledConv const& conv, ConvShape const& shape, bool residual) {
         const auto found =
             std::ranges::find(types_.primitives, conv.primitive->id, &std::pair<std::string_view, std::string>::first);
         const std::string type = found == types_.primitives.end() ? "" : found->second;
@@ -109,7 +110,8 @@ private:
                  " is in no header of the library; only its own primitives can be frozen");
         }
         include("primitive", join(declared->header, ".hpp"));
-        return join("&", type, "::run<primsel::default_arch>");
+        tiles_ = tiles_ | tiles_of(type, shape, residual);
+        return join("&", type, "::run<arch>");
     }
     [[nodiscard]] static bool is_short(std::string_view layout) { return layout == "hwc_bf16" || layout == "hwc_f16"; }
     [[nodiscard]] std::string layout(std::size_t position) {
@@ -125,14 +127,15 @@ private:
         }
         return type;
     }
-    /// The position of weights among those of the program.
+    /// The section of the file that has these weights.
     [[nodiscard]] std::size_t place(const float* data, std::size_t bytes) {
-        const auto [found, fresh] = offsets_.try_emplace({data, bytes}, blob_.size());
-        if (fresh) {
-            blob_.resize(blob_.size() + round_up_bytes(bytes));
-            std::memcpy(blob_.data() + found->second, data, bytes);
-        }
-        return found->second;
+        std::string section(round_up_bytes(bytes), '\0');
+        std::memcpy(section.data(), data, bytes);
+        const auto found = places_.find(section);
+        if (found != places_.end()) return found->second;
+        plan_.sections.push_back(std::move(section));
+        places_.emplace(plan_.sections.back(), plan_.sections.size() - 1);
+        return plan_.sections.size() - 1;
     }
 
     void write_step(std::size_t i) {
@@ -163,7 +166,8 @@ private:
     void end() { body_ += "};\n"; }
 
     void write(engine::ReadyConv const& ready, ScheduledStep const& step, std::string const& name) {
-        const std::string kernel = primitive(std::get<ConvStep>(step.work).conv);
+        const std::string kernel =
+            primitive(std::get<ConvStep>(step.work).conv, ready.shape, ready.residual != no_tensor);
         begin(step, "ReadyConv", name);
         field("kernel", kernel);
         field("shape", cpp_text(ready.shape));
@@ -183,8 +187,10 @@ private:
         std::string parts;
         for (std::size_t i = 0; i < strips.count; ++i) {
             engine::StripPart const& part = strips.parts[i];
-            parts += join(i == 0 ? "" : ", ", "{.kernel = ", primitive(std::get<StripsStep>(step.work).convs[i]),
-                          ", .shape = ", cpp_text(part.shape), ", .clamp = ", cpp_text(part.clamp), '}');
+            const std::string kernel =
+                primitive(std::get<StripsStep>(step.work).convs[i], part.shape, ready.residual[i] != no_tensor);
+            parts += join(i == 0 ? "" : ", ", "{.kernel = ", kernel, ", .shape = ", cpp_text(part.shape),
+                          ", .clamp = ", cpp_text(part.clamp), '}');
         }
         begin(step, "ReadyStrips", name);
         field("strips", join("{.parts = {{", parts, "}}, .count = ", strips.count, ", .rows_each = ", strips.rows_each,
@@ -202,7 +208,7 @@ private:
         const std::string in = layout(position);
         include("op", "epilogue.hpp");
         begin(step, "ReadyEpilogue", name);
-        field("epilogue", join("&primsel::apply_epilogue<primsel::default_arch, ", in, '>'));
+        field("epilogue", join("&primsel::apply_epilogue<arch, ", in, '>'));
         field("shape", cpp_text(ready.shape));
         tensor("dst", ready.dst), tensor("residual", ready.residual), tensor("bias", ready.bias);
         field_unless(Clamp{}, "summand", ready.summand), field_unless(Clamp{}, "clamp", ready.clamp);
@@ -237,6 +243,10 @@ private:
                  kernels_.layouts[in].name, " is of a kind that cannot be frozen");
         }
         include("op", join(header, ".hpp"));
+        if (header == "conv_transpose") tiles_ = gemm::every_tile;
+        // The pixels of an image of one channel are its rows.
+        const bool pools = header == "pool" || header == "global_pool";
+        if (pools && (type != "primsel::hwc" || ready.src_shapes[0].c == 1)) planes_ = true;
         body_ += join("    static constexpr std::array<std::size_t, ", ready.src.size(), "> ", name, "_src",
                       cpp_text(ready.src), ";\n    static constexpr std::array<primsel::Shape, ",
                       ready.src_shapes.size(), "> ", name, "_shapes", cpp_text(ready.src_shapes), ";\n");
@@ -246,7 +256,7 @@ private:
                           "_ranges", cpp_text(ready.src_ranges), ";\n");
         }
         begin(step, "ReadyOp", name);
-        field("op", join("&primsel::frozen::run_op<", params, ", ", type, ", ", constant, '>'));
+        field("op", join("&primsel::frozen::run_op<", params, ", ", type, ", ", constant, ", arch>"));
         field("src", join(name, "_src")), field("src_shapes", join(name, "_shapes"));
         if (ranges) field("src_ranges", join(name, "_ranges"));
         field("op_src", cpp_text(ready.op_src));
@@ -283,17 +293,8 @@ private:
             constants_.push_back({constant.tensor, place(run_.memory.tensors[constant.tensor], bytes)});
         }
         for (std::size_t i = 0; i < program_.weight_sizes().size(); ++i) {
-            weight_offsets_.push_back(place(run_.memory.weights[i], program_.weight_sizes()[i]));
+            weights_.push_back(place(run_.memory.weights[i], program_.weight_sizes()[i]));
         }
-    }
-    [[nodiscard]] std::string weights_file() const {
-        WeightsHeader header{.bytes = blob_.size(), .checksum = checksum(std::as_bytes(std::span(blob_)))};
-        std::string_view(PRIMSEL_VERSION).copy(header.version.data(), header.version.size());
-        arch_name.copy(header.arch.data(), header.arch.size());
-        static_assert(std::string_view(PRIMSEL_VERSION).size() <= sizeof(header.version) &&
-                      arch_name.size() <= sizeof(header.arch));
-        const auto bytes = std::bit_cast<std::array<char, sizeof(header)>>(header);
-        return std::string(bytes.begin(), bytes.end()) + blob_;
     }
 
     template <class T>
@@ -301,16 +302,26 @@ private:
         return join("    static constexpr std::array<", type, ", ", values.size(), "> ", name,
                     cpp_text(std::span<const T>(values)), ";\n");
     }
-    [[nodiscard]] std::string places(std::string_view name,
+    [[nodiscard]] std::string places(std::string_view type, std::string_view name,
                                      std::vector<std::pair<std::size_t, std::size_t>> const& places) const {
         std::string text;
-        for (auto const& [tensor, offset] : places) {
-            text += join(text.empty() ? "" : ", ", "{", tensor, ", ", offset, "}");
+        for (auto const& [tensor, place] : places) {
+            text += join(text.empty() ? "" : ", ", "{", tensor, ", ", place, "}");
         }
-        return join("    static constexpr std::array<primsel::frozen::PlacedTensor, ", places.size(), "> ", name,
+        return join("    static constexpr std::array<primsel::frozen::", type, ", ", places.size(), "> ", name,
                     places.empty() ? "{" : "{{", text, places.empty() ? "};\n" : "}};\n");
     }
-    [[nodiscard]] std::string header(std::string const& weights) const {
+    /// The instruction set of the kernels, which says what they have compiled.
+    [[nodiscard]] std::string arch() const {
+        const auto flag = [](std::string_view name, bool value) { return value ? "" : join(", .", name, " = false"); };
+        return join("primsel::frozen::ArchOf<primsel::gemm::TileSet{.widths = ", tiles_.widths,
+                    "U, .depthwise = ", tiles_.depthwise, 'U', flag("row_bias", tiles_.row_bias),
+                    flag("residual", tiles_.residual), flag("walks", tiles_.walks), flag("places", tiles_.places),
+                    flag("places_of_b", tiles_.places_of_b), flag("transposed", tiles_.transposed),
+                    flag("few_channels", tiles_.few_channels), flag("halves", tiles_.halves), "}, ",
+                    cpp_text(graph_.batch() == 1), ", ", cpp_text(planes_), '>');
+    }
+    [[nodiscard]] std::string header() const {
         std::vector<Shape> ins, outs;
         std::vector<std::size_t> in_floats, out_floats;
         for (std::size_t i = 0; i < program_.in_shapes().size(); ++i) {
@@ -330,16 +341,16 @@ private:
         for (std::size_t i = 0; i < schedule_.steps.size(); ++i) {
             steps += join(i == 0 ? "" : ", ", "primsel::engine::ready(step_", i, ')');
         }
-        WeightsHeader key;
-        std::memcpy(&key, weights.data(), sizeof(key));
+        std::vector<std::size_t> section_bytes;
+        for (std::string const& section : plan_.sections) section_bytes.push_back(section.size());
         std::string text = "// Written by `primsel freeze`; not to be edited.\n#pragma once\n\n";
         std::set<std::string> includes = includes_;
         includes.insert("primsel/frozen/frozen_engine.hpp");
         for (std::string const& include : includes) text += join("#include <", include, ">\n");
         text += "\n#include <array>\n#include <bit>\n#include <cstddef>\n#include <limits>\n#include <span>\n\n";
-        text +=
-            join("struct ", options_.name, " {\n", "    static constexpr primsel::frozen::WeightsKey weights_key{\"",
-                 PRIMSEL_VERSION, "\", \"", arch_name, "\", ", key.bytes, "U, ", key.checksum, "U};\n");
+        text += join("struct ", options_.name, " {\n    using arch = ", arch(),
+                     ";\n    static constexpr primsel::frozen::WeightsKey weights_key{\"", PRIMSEL_VERSION, "\", \"",
+                     arch_name, "\", ", checksum_of(plan_), "U};\n");
         text += join("    static constexpr std::size_t batch = ", graph_.batch(), ", workers = ", options_.workers,
                      ", single = ", schedule_.single, ", arena_bytes = ", arrangement_.layout.bytes,
                      ", op_srcs = ", op_srcs_, ";\n");
@@ -347,27 +358,16 @@ private:
         text += array("std::size_t", "in_floats", in_floats) + array("std::size_t", "out_floats", out_floats);
         text += "    // Tensors: those of the caller first. Bytes from image to image of each, and where others lie.\n";
         text += array("std::size_t", "image_bytes", schedule_.image_bytes);
-        text += places("tensors", tensors) + places("constants", constants_);
-        text += array("std::size_t", "weight_offsets", weight_offsets_);
+        text += places("PlacedTensor", "tensors", tensors);
+        text += "    // Sections of the file of weights, and which of them are constants and the weights of steps.\n";
+        text += array("std::size_t", "section_bytes", section_bytes);
+        text += places("PlacedConstant", "constants", constants_) + array("std::size_t", "weights", weights_);
         text += body_;
         text += join("    static constexpr std::array<primsel::engine::ReadyStep, ", schedule_.steps.size(), "> steps{",
                      steps, "};\n");
         text += array("std::size_t", "order", arrangement_.order) + array("std::size_t", "lanes", arrangement_.lanes);
-        text += "};\n";
-        if (!options_.embed.empty()) text += embedding(weights.size());
-        return text;
+        return text + "};\n";
     }
-    /// The weights as a part of the program, of which the linker keeps one.
-    [[nodiscard]] std::string embedding(std::size_t bytes) const {
-        const std::string symbol = join("primsel_weights_of_", options_.name);
-        return join("\nasm(\".pushsection .rodata.", symbol, ",\\\"aG\\\",%progbits,", symbol, ",comdat\\n\"\n",
-                    "    \".balign 64\\n.weak ", symbol, "\\n", symbol, ":\\n.incbin \" ",
-                    cpp_string(cpp_string(options_.embed)), " \"\\n.popsection\");\n", "extern \"C\" const std::byte ",
-                    symbol,
-                    "[];\n/// The weights, a part of the program.\n[[nodiscard]] inline std::span<const std::byte> ",
-                    options_.name, "_weights() noexcept { return {", symbol, ", ", bytes, "}; }\n");
-    }
-
     Graph const& graph_;
     Kernels const& kernels_;
     KernelTypes const& types_;
@@ -377,12 +377,15 @@ private:
     Program program_;
     engine::ReadyRun run_;
     std::set<std::string> includes_;
-    std::map<std::pair<const float*, std::size_t>, std::size_t> offsets_;
+    PackedPlan plan_{.arch = std::string(arch_name), .sections = {}};
+    std::map<std::string_view, std::size_t> places_;  // of sections, whose bytes stay where they are as strings move
     std::map<std::pair<std::string, std::string>, std::string> layers_;
-    std::vector<std::size_t> weight_offsets_;
+    std::vector<std::size_t> weights_;
     std::vector<std::pair<std::size_t, std::size_t>> constants_;
-    std::string body_, blob_;
+    std::string body_;
     std::size_t op_srcs_ = 0;
+    gemm::TileSet tiles_ = gemm::no_tile;
+    bool planes_ = false;
     bool first_ = true;
 };
 
@@ -393,7 +396,9 @@ private:
 [[nodiscard]] inline FrozenFiles freeze(Graph const& graph, Kernels const& kernels, Plan const& plan,
                                         Weights const& weights, frozen::KernelTypes const& types,
                                         FreezeOptions const& options, ExecutorRef packing) {
-    return frozen::detail::Freezer(graph, kernels, plan, weights, types, options, packing).freeze();
+    Plan shared = plan;  // frozen programs share layers; the bits are the same
+    shared.images_apart = false;
+    return frozen::detail::Freezer(graph, kernels, shared, weights, types, options, packing).freeze();
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI

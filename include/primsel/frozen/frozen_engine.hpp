@@ -6,6 +6,7 @@
 #include <primsel/core/simd.hpp>
 #include <primsel/engine/ready_step.hpp>
 #include <primsel/frozen/weights.hpp>
+#include <primsel/gemm/tile_set.hpp>
 #include <primsel/op/op.hpp>
 #include <primsel/primitive/primitive.hpp>
 #include <primsel/tensor/layout.hpp>
@@ -20,20 +21,34 @@ namespace primsel::inline PRIMSEL_ABI {
 
 namespace frozen {
 
+/// The instruction set of this translation unit, for the kernels of a plan: with some tiles only; for
+/// ops that get one image at a time, if `single`; with pools of images whose rows are contiguous, if `planes`.
+template <gemm::TileSet set, bool single, bool planes>
+struct ArchOf : default_arch {
+    using instructions = default_arch;
+    static constexpr gemm::TileSet tiles = set;
+    static constexpr bool one_image = single, no_planes = !planes;
+};
+
 /// The op of a layer in a layout, as ReadyOp calls it. The compiler knows the parameters, and leaves out what they do
 /// not need.
-template <class Params, Layout L, Params const& params>
+template <class Params, Layout L, Params const& params, class Arch = default_arch>
 void run_op(const void*, OpArgs const& args) noexcept {
     if constexpr (StridedLayout<L>) {
-        Op<Params>::template run<default_arch, L>(params, args);
+        Op<Params>::template run<Arch, L>(params, args);
     } else {
-        OpIn<Params, L>::template run<default_arch>(params, args);
+        OpIn<Params, L>::template run<Arch>(params, args);
     }
 }
 
-/// A tensor that lies behind its beginning in the arena or in the weights.
+/// A tensor in the arena.
 struct PlacedTensor {
     std::size_t tensor = 0, offset = 0;  ///< offset in bytes
+};
+
+/// A tensor in a section of the weights.
+struct PlacedConstant {
+    std::size_t tensor = 0, section = 0;
 };
 
 /// Memory for the intermediate results of a run.
@@ -78,7 +93,7 @@ public:
     FrozenEngine(FrozenEngine const&) = delete;
     FrozenEngine& operator=(FrozenEngine const&) = delete;
 
-    /// Takes the weights, a header and the bytes behind it, and memory for its results. Both must outlive the engine;
+    /// Takes the weights, all bytes of their file, and memory for its results. Both must outlive the engine;
     /// the weights must be aligned to 64 bytes, as a mapped file is. Returns null, or why these are not the weights of
     /// this network; the engine then cannot run.
     [[nodiscard]] const char* open(std::span<const std::byte> weights, Arena& arena) noexcept {
@@ -86,16 +101,20 @@ public:
         if (reinterpret_cast<std::uintptr_t>(weights.data()) % alignment != 0) {
             return "the weights are not aligned to 64 bytes";
         }
-        if (const char* const refusal = frozen::refusal_of(weights, Net::weights_key)) return refusal;
-        const std::byte* const data = weights.data() + sizeof(frozen::WeightsHeader);
-        const auto at = [data](std::size_t offset) { return reinterpret_cast<const float*>(data + offset); };
-        for (std::size_t i = 0; i < Net::weight_offsets.size(); ++i) weights_[i] = at(Net::weight_offsets[i]);
-        for (frozen::PlacedTensor const& tensor : Net::constants) {
-            tensors_[tensor.tensor] = const_cast<float*>(at(tensor.offset));  // no step writes to it
+        std::array<const std::byte*, Net::section_bytes.size()> sections{};
+        if (const char* const refusal =
+                frozen::find_sections(weights, Net::weights_key, Net::section_bytes, sections)) {
+            return refusal;
+        }
+        const auto at = [&sections](std::size_t section) { return reinterpret_cast<const float*>(sections[section]); };
+        for (std::size_t i = 0; i < Net::weights.size(); ++i) weights_[i] = at(Net::weights[i]);
+        for (frozen::PlacedConstant const& constant : Net::constants) {
+            tensors_[constant.tensor] = const_cast<float*>(at(constant.section));  // no step writes to it
         }
         for (frozen::PlacedTensor const& tensor : Net::tensors) {
             tensors_[tensor.tensor] = reinterpret_cast<float*>(arena.bytes.data() + tensor.offset);
         }
+        core::ask_for_huge_pages(arena.bytes.data(), Net::arena_bytes);
         is_open_ = true;
         return nullptr;
     }
@@ -158,7 +177,7 @@ private:
     }
 
     std::array<float*, Net::image_bytes.size()> tensors_{};
-    std::array<const float*, Net::weight_offsets.size()> weights_{};
+    std::array<const float*, Net::weights.size()> weights_{};
     std::array<const float*, Net::op_srcs> op_srcs_{};
     bool is_open_ = false;
 };

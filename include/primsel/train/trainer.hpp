@@ -247,8 +247,9 @@ public:
         const Graph simple = simplify(graph_);
         executor& run_on = step_.executor();
         const Kernels kernels = policy_kernels<Policies>();
-        // By no machine's speeds: those measured here are not the same twice, and the results would round otherwise.
-        const Plan plan = Predict(Analytical(Machine{})).template plan<Policies>(simple, kernels, run_on.concurrency());
+        // By no machine's speeds and for one thread: those measured here are not the same twice, and the results would
+        // round otherwise.
+        const Plan plan = Predict(Analytical(Machine{})).template plan<Policies>(simple, kernels, 1);
         Program program(simple, kernels, plan, weights(), run_on.concurrency());
         std::vector<float> results(program.out_floats(0)), unused(results.size());
         Metrics metrics(static_cast<int>(results_of_an_image()));

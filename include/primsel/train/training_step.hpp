@@ -160,7 +160,8 @@ private:
     template <class How>
     static PlannedStep planned(TrainingGraph const& step, How const& how, std::size_t workers, std::size_t max_arena) {
         const Graph simple = simplify(step.graph);
-        const auto make = [&](Graph const& graph) { return how.template plan<Policies>(graph, kernels(), workers); };
+        // For one thread, so that the bits do not depend on their number.
+        const auto make = [&](Graph const& graph) { return how.template plan<Policies>(graph, kernels(), 1); };
         if constexpr (requires { how.known; }) {
             if (how.known) {
                 const std::size_t backward = simple.find(step.gradient);

@@ -14,22 +14,17 @@ struct Declared {
 
 inline constexpr Declared primitive_headers[] = {
     {"Conv1x1Gemm", "conv1x1"},
-    {"DepthwiseBf16", "depthwise_short_floats"},
+    {"DepthwiseBf16", "depthwise_bf16"},
     {"DepthwiseChw", "depthwise"},
-    {"DepthwiseF16", "depthwise_short_floats"},
     {"DepthwiseHwc", "depthwise"},
     {"DepthwiseInt8", "depthwise_int8"},
-    {"DirectBf16", "direct_short_floats"},
-    {"DirectBf16Hwc", "direct_short_floats"},
+    {"DirectBf16", "direct_bf16"},
+    {"DirectBf16Hwc", "direct_bf16"},
     {"DirectChw", "direct_chw"},
     {"DirectChwHwc", "direct"},
-    {"DirectF16", "direct_short_floats"},
-    {"DirectF16Hwc", "direct_short_floats"},
     {"DirectHwc", "direct"},
-    {"DirectHwcBf16", "direct_short_floats"},
-    {"DirectHwcBf16Hwc", "direct_short_floats"},
-    {"DirectHwcF16", "direct_short_floats"},
-    {"DirectHwcF16Hwc", "direct_short_floats"},
+    {"DirectHwcBf16", "direct_bf16"},
+    {"DirectHwcBf16Hwc", "direct_bf16"},
     {"DirectHwcInt8", "direct_int8"},
     {"DirectHwcInt8Hwc", "direct_int8"},
     {"DirectInt8", "direct_int8"},
@@ -47,6 +42,7 @@ inline constexpr Declared primitive_headers[] = {
     {"MecRowPartition", "mec"},
     {"Winograd", "winograd"},
     {"WinogradLine", "winograd_line"},
+    {"WinogradStem", "winograd_stem"},
 };
 
 /// A layer's parameters, and the headers of its op in strided layouts, in those of short floats and in that of bytes.
@@ -55,8 +51,8 @@ struct DeclaredOp {
 };
 
 inline constexpr DeclaredOp op_headers[] = {
-    {"ActivationParams", "activation", "short_floats", "int8"},
-    {"AddParams", "combine", "short_floats", "int8"},
+    {"ActivationParams", "activation", "bf16", "int8"},
+    {"AddParams", "combine", "bf16", "int8"},
     {"AsStridedParams", "as_strided"},
     {"BatchNormParams", "affine"},
     {"BinaryParams", "binary", "narrow", "narrow"},
@@ -68,14 +64,14 @@ inline constexpr DeclaredOp op_headers[] = {
     {"DropoutParams", "reshape"},
     {"FlattenParams", "reshape"},
     {"GatherParams", "gather"},
-    {"GlobalPoolParams", "global_pool", "short_floats", "int8"},
+    {"GlobalPoolParams", "global_pool", "bf16", "int8"},
     {"GridSampleParams", "grid_sample"},
     {"LrnParams", "lrn"},
     {"MatMulParams", "matmul", "", "matmul_int8"},
     {"MaxPoolIndicesParams", "max_pool_indices"},
     {"NonMaxSuppressionParams", "non_max_suppression"},
     {"PadParams", "pad", "narrow", "narrow"},
-    {"PoolParams", "pool", "short_floats", "int8"},
+    {"PoolParams", "pool", "bf16", "int8"},
     {"RecurrentParams", "recurrent"},
     {"ReduceParams", "reduce"},
     {"ReshapeParams", "reshape"},
