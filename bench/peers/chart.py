@@ -11,7 +11,7 @@ from html import escape
 TOP = pathlib.Path(__file__).resolve().parent.parent.parent
 RESULTS = TOP / "bench/results/2026-11-30-engines.md"
 CHART = TOP / "docs/images/engines.svg"
-COLOURS = ("#3949ab", "#26a69a", "#ef8f35", "#8e5bb5")
+COLOURS = ("#3949ab", "#26a69a", "#ef8f35", "#8e5bb5", "#c0504d")
 LEFT, BAR, GAP, SCALE, WIDTH, HEAD = 120, 9, 11, 250, 720, 66  # pixels; SCALE: of a ratio of 1
 
 
@@ -33,9 +33,10 @@ def draw(machines):
     parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" font-family="sans-serif" font-size="12">',
              f'<rect width="{WIDTH}" height="{height}" fill="#fff"/>',
              '<text x="12" y="20" font-size="14" font-weight="bold">Speed beside the fastest of five other engines, one thread (higher is faster)</text>']
+    x = 12
     for index, machine in enumerate(machines):
-        x = 12 + index * 178
-        parts += [f'<rect x="{x}" y="34" width="12" height="12" fill="{COLOURS[index]}"/>', f'<text x="{x + 18}" y="44">{escape(machine)}</text>']
+        parts += [f'<rect x="{x:g}" y="34" width="12" height="12" fill="{COLOURS[index]}"/>', f'<text x="{x + 18:g}" y="44">{escape(machine)}</text>']
+        x += 30 + 6.7 * len(machine)
     for index, network in enumerate(networks):
         top = HEAD + index * row
         weight = ' font-weight="bold"' if network == "geometric mean" else ""

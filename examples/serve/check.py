@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Checks a server of examples/serve: right answers, bad requests, a full queue, deadlines, metrics, and an end under load.
+"""Checks a server of examples/serve: right answers, bad requests, a full queue, deadlines, limits, metrics, no time lost between
+writes nor without requests, and an end while it starts and under load.
 
     check.py PROGRAM [--load SECONDS]    exit status 1 and the reason where something is wrong
 
@@ -10,6 +11,7 @@ import concurrent.futures
 import contextlib
 import http.client
 import json
+import os
 import pathlib
 import random
 import signal
@@ -18,9 +20,11 @@ import subprocess
 import sys
 import tempfile
 import time
+import zlib
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "test" / "cli"))
-from command import write_classifier, write_npy  # pylint: disable=wrong-import-position
+TEST = pathlib.Path(__file__).resolve().parents[2] / "test"
+sys.path.insert(0, str(TEST / "cli"))
+from command import write_classifier, write_npy, write_png  # pylint: disable=wrong-import-position
 
 
 def expect(condition, *what):
@@ -29,7 +33,7 @@ def expect(condition, *what):
 
 
 class Server:
-    """A running server; stop() returns the number of requests that it says it answered."""
+    """A running server."""
 
     def __init__(self, program, model, *options):
         self.process = subprocess.Popen([program, model, "--port", "0", "--size", "32", *map(str, options)], stdout=subprocess.PIPE, text=True)
@@ -46,13 +50,19 @@ class Server:
             response = connection.getresponse()
             return response.status, response.read().decode()
 
-    def post(self, body, connection=None):
-        with contextlib.closing(connection or self.connect()) if connection is None else contextlib.nullcontext(connection) as to:
+    def post(self, body, connection=None, raw=False):
+        with contextlib.closing(self.connect()) if connection is None else contextlib.nullcontext(connection) as to:
             to.request("POST", "/run", body)
             response = to.getresponse()
-            return response.status, json.loads(response.read())
+            text = response.read()
+            return response.status, text if raw else json.loads(text)
+
+    def cpu_seconds(self):
+        fields = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def stop(self):
+        """The requests that it says it answered."""
         self.process.send_signal(signal.SIGTERM)
         text = self.process.communicate(timeout=120)[0]
         expect(self.process.returncode == 0, "ended with", self.process.returncode)
@@ -69,6 +79,10 @@ class Images:
             count *= dim
         draw = random.Random(seed)
         write_npy(self.path, dims, [draw.uniform(-1, 1) for _ in range(count)])
+        return self.path.read_bytes()
+
+    def png(self, width, height):
+        write_png(self.path, width, height, random.Random(1).randbytes(3 * width * height))
         return self.path.read_bytes()
 
 
@@ -108,6 +122,52 @@ def check_refusals(server, images):
     expect(server.get("/none")[0] == 404, "finds /none")
 
 
+def check_pictures(program, model, images):
+    """PNG and JPEG files, whole and damaged, and those of more pixels than the server takes."""
+    server = Server(program, model, "--pixels", 1000)
+    good = images.png(20, 30)
+    status, answer = server.post(good)
+    if status == 400 and "no .npy array" in answer["error"]:
+        server.stop()
+        return print("no pictures: this server was built without them")
+    expect(status == 200, "a PNG file", answer)
+    head = b"IHDR" + struct.pack(">II", 60000, 60000) + good[24:29]
+    huge = good[:12] + head + struct.pack(">I", zlib.crc32(head)) + good[33:]
+    for body in (images.png(20, 51), images.npy([3, 20, 51]), images.npy([2, 3, 20, 26]), huge):
+        status, answer = server.post(body)
+        expect(status == 400 and "pixels" in answer["error"], "more pixels than it takes:", status, answer)
+    expect(server.post(bytes(1000 * 3 * 8 + 5000), raw=True)[0] == 413, "a body of more bytes than an array of that many pixels")
+    files = [good, *(path.read_bytes() for path in sorted((TEST / "fuzz/corpus/image").iterdir()))]
+    draw, codes = random.Random(5), {}
+    for body in files * 8:
+        damaged = bytearray(body)
+        for _ in range(draw.randrange(4)):
+            damaged[draw.randrange(len(damaged))] = draw.randrange(256)
+        status = server.post(bytes(damaged[:draw.randrange(1, 2 * len(damaged))]))[0]
+        codes[status] = codes.get(status, 0) + 1
+    expect(set(codes) <= {200, 400} and len(codes) == 2, "damaged pictures are answered by", codes)
+    expect(server.post(good)[0] == 200, "refuses a good picture after bad ones")
+    server.stop()
+    return None
+
+
+def check_waits(server, images):
+    """An answer does not wait for the acknowledgement of its first part (40 ms), and no thread spins without requests."""
+    body, taken = images.npy([3, 8, 8]), []
+    with contextlib.closing(server.connect()) as connection:
+        for _ in range(100):
+            begun = time.monotonic()
+            expect(server.post(body, connection)[0] == 200, "a request on a kept connection")
+            taken.append(time.monotonic() - begun)
+    taken.sort()
+    expect(taken[50] < 0.03, "the median of small requests is", taken[50], "seconds")
+    before = server.cpu_seconds()
+    time.sleep(2)
+    idle = (server.cpu_seconds() - before) / 2
+    expect(idle < 0.05, "without requests it takes", idle, "of a processor")
+    print(f"one connection: median {1e3 * taken[50]:.2f} ms; without requests: {100 * idle:.1f} % of a processor")
+
+
 def check_queue(program, model, images):
     server = Server(program, model, "--workers", 1, "--queue", 1)
     body = images.npy([3, 400, 400])
@@ -124,27 +184,49 @@ def check_queue(program, model, images):
     server.stop()
 
 
+def check_end_while_it_starts(program, model):
+    """A signal is never lost: neither one that waits from the beginning, nor one that comes at any moment of the start."""
+    begun = time.monotonic()
+    Server(program, model).stop()
+    whole, draw = time.monotonic() - begun, random.Random(7)
+    for delay in (None, None, *(draw.uniform(0, whole) for _ in range(8))):
+        mask = (lambda: signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])) if delay is None else None
+        process = subprocess.Popen([program, model, "--port", "0", "--size", "32"], stdout=subprocess.DEVNULL, preexec_fn=mask)
+        time.sleep(delay or 0)
+        process.send_signal(signal.SIGTERM)
+        try:
+            process.wait(60)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            expect(False, "goes on after SIGTERM while it starts, after", delay, "seconds")
+        # Before main() begins, the signal ends the process as it ends any other.
+        expect(process.returncode in ((0,) if mask else (0, -signal.SIGTERM)), "ended with", process.returncode)
+
+
 def check_end_under_load(program, model, images):
     server = Server(program, model, "--queue", 64)
     body = images.npy([3, 64, 64])
     begun = time.monotonic()
 
-    def ask():
-        answered = 0
+    def ask(keeps):
+        answered, kept = 0, server.connect() if keeps else None
         while time.monotonic() < begun + 30:
             try:
-                expect(server.post(body)[0] == 200, "a request under load")
+                expect(server.post(body, kept)[0] == 200, "a request under load")
                 answered += 1
             except (ConnectionError, http.client.HTTPException):
-                return answered  # not accepted
+                break  # not accepted
+        if kept:
+            kept.close()
         return answered
 
     with concurrent.futures.ThreadPoolExecutor(16) as threads:
-        asked = [threads.submit(ask) for _ in range(16)]
+        asked = [threads.submit(ask, i % 2 == 0) for i in range(16)]
         time.sleep(1)
         said = server.stop()
         answered = sum(result.result() for result in asked)
     expect(answered > 16 and said == answered, "answered", said, "requests, of which", answered, "arrived")
+    print(f"SIGTERM under load: it answered {said} requests, and all answers arrived")
 
 
 def load(program, model, images, seconds):
@@ -181,8 +263,11 @@ def main():
         server = Server(options.program, model)
         check_answers(server, images)
         check_refusals(server, images)
+        check_waits(server, images)
         server.stop()
+        check_pictures(options.program, model, images)
         check_queue(options.program, model, images)
+        check_end_while_it_starts(options.program, model)
         check_end_under_load(options.program, model, images)
     return None
 
