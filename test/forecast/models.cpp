@@ -29,9 +29,8 @@ Samples samples() {
     Samples result;
     for (ps::Graph const& graph :
          {ps::zoo::ResNet18::graph(), ps::zoo::SqueezeNet11::graph(), ps::zoo::MobileNetV2::graph()}) {
-        const std::vector<ps::forecast::ConvSizes> convolutions = ps::forecast::conv_sizes(graph);
         for (const int batch : {1, 2, 4, 8, 16, 32, 64, 100}) {
-            result.loads.push_back(ps::forecast::network_load(convolutions, batch));
+            result.loads.push_back(ps::forecast::network_load(graph, batch));
             result.values.push_back(made_up(result.loads.back()));
         }
     }
@@ -61,8 +60,13 @@ TEST_CASE_TEMPLATE("predictions are in the unit of the values, whatever it is", 
     }
 }
 
+using LayersAtOnce = ps::forecast::LayerTime<true, true>;
+using LayersInTurn = ps::forecast::LayerTime<false, false>;
+using Chosen = ps::forecast::ChosenModel<ps::forecast::LayerMemory, ps::forecast::CorrectedSum>;
+
 TEST_CASE_TEMPLATE("a model learns what it is shown, and a file keeps all of it", Model, ps::forecast::NonNegativeSum,
-                   ps::forecast::CorrectedSum, ps::forecast::NetworkForest, ps::forecast::NetworkBoosting) {
+                   ps::forecast::CorrectedSum, ps::forecast::NetworkForest, ps::forecast::NetworkBoosting, LayersAtOnce,
+                   LayersInTurn, ps::forecast::LayerMemory, Chosen) {
     const Samples of = samples();
     const Model model = Model::fit(of.loads, of.values), again = Model::fit(of.loads, of.values);
     double off = 0;
@@ -89,7 +93,7 @@ TEST_CASE_TEMPLATE("a model learns what it is shown, and a file keeps all of it"
     }
 }
 
-TEST_CASE_TEMPLATE("files that are cut off or changed are refused", Model, ps::forecast::CorrectedSum,
+TEST_CASE_TEMPLATE("files that are cut off or changed are refused", Model, LayersAtOnce, Chosen,
                    ps::forecast::NetworkForest) {
     const Samples of = samples();
     const ps::forecast::Forecaster<Only<Model>> forecaster(Model::fit(of.loads, of.values), std::nullopt);
@@ -171,7 +175,7 @@ TEST_CASE("a forecaster is taught by what was measured, each attribute by itself
     }
     const ps::forecast::NetworkForecast forecast =
         ps::forecast::Forecaster<>::fit(profile).forecast(ps::zoo::ResNet18::graph(), 24);
-    const double truth = made_up(ps::forecast::network_load(ps::forecast::conv_sizes(ps::zoo::ResNet18::graph()), 24));
+    const double truth = made_up(ps::forecast::network_load(ps::zoo::ResNet18::graph(), 24));
     CHECK(forecast.seconds->value == doctest::Approx(truth).epsilon(0.03));
     CHECK(forecast.bytes->value == doctest::Approx(1e6 * truth).epsilon(0.03));
     CHECK_THROWS_AS((void)ps::forecast::Forecaster<>::fit({}), ps::error);

@@ -18,7 +18,7 @@ namespace {
 using machines::executor;
 
 /// Perceptrons are trained for a minute: test/cli/models.py does that.
-bool is_quick(std::string_view name) { return name != "nn2" && name != "mlp"; }
+bool is_quick(std::string_view name) { return name != "nn1" && name != "nn2" && name != "mlp"; }
 
 }  // namespace
 
@@ -95,7 +95,7 @@ TEST_CASE("what cannot be fitted is refused, by the name of the dataset") {
     };
     CHECK(error(machines::profile(9, 1), "linear") == "p.csv: 9 rows are too few to learn from and to judge by");
     CHECK(error(machines::profile(20, 1), "oracle") ==
-          "fit_model: no regression is named oracle; there are gp, boosted, forest, mlp, nn2, linear");
+          "fit_model: no regression is named oracle; there are gp, boosted, forest, mlp, nn1, nn2, linear");
     ps::learn::Profile mixed = machines::profile(20, 1);
     mixed.layouts->data.about["arch"] = "slate";
     CHECK(error(mixed, "linear") == "l.csv: its arch is slate, that of p.csv is abacus");

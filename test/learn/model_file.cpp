@@ -97,6 +97,10 @@ ps::learn::AnyRegression fit(std::string_view kind, Samples const& s) {
     perceptron.most_epochs = 3;
     if (kind == "linear") return ps::learn::LinearRegression::fit(s.features, s.targets);
     if (kind == "mlp") return ps::learn::Mlp::fit(s.features, s.targets, s.features, s.targets, perceptron, alone);
+    if (kind == "mlp_each") {
+        perceptron.features = 2;
+        return ps::learn::MlpEach::fit(s.features, s.targets, s.features, s.targets, perceptron, alone);
+    }
     if (kind == "forest") return ps::learn::Forest::fit(s.features, s.targets, {.trees = 3}, alone);
     if (kind == "boosted") return ps::learn::BoostedTrees::fit(s.features, s.targets, {.trees = 3}, alone);
     return ps::learn::GaussianProcess::fit(s.features, s.targets, {}, {.steps = 2, .shared_from = 5}, alone);
@@ -186,8 +190,8 @@ TEST_CASE("model files: what is no model is refused with its reason") {
     CHECK(reason(good).empty());
     CHECK(reason("") == "m: is no model that primsel wrote");
     CHECK(reason(replaced(good, "primsel", "Primsel")) == "m: is no model that primsel wrote");
-    CHECK(reason(replaced(good, "model 1\n", "model 2\n")) ==
-          "m: this version of the library reads models of format 1, not 2");
+    CHECK(reason(replaced(good, "model 2\n", "model 1\n")) ==
+          "m: this version of the library reads models of format 2, not 1");
     CHECK(reason(good + "x") == "m: has 1 bytes behind its end");
     CHECK(reason(std::string_view(good).substr(0, good.size() - 9)) ==
           ps::join("m: is cut off at byte ", good.size() - 9, ": 9 more belong to it"));

@@ -7,71 +7,20 @@
 #include <primsel/learn/process_posterior.hpp>
 #include <primsel/learn/small_process.hpp>
 
-#include "machines.hpp"
+#include "two_targets.hpp"
 
 #include <doctest/doctest.h>
 
 #include <cmath>
 #include <cstddef>
-#include <limits>
-#include <random>
 #include <string>
-#include <thread>
 #include <vector>
 
 namespace ps = primsel;
 
 namespace {
 
-using machines::missing;
-
-/// TwoTargets of two targets: one linear in three features, one with a step; some are missing, some features idle.
-struct TwoTargets {
-    ps::FloatTable features, targets;
-
-    explicit TwoTargets(std::size_t rows, unsigned seed, bool holes = true)
-        : features(rows, 4, 0.0F), targets(rows, 2, 0.0F) {
-        std::mt19937 generator(seed);
-        const auto draw = [&] { return static_cast<float>(generator() % 1000) / 500.0F - 1; };
-        for (std::size_t row = 0; row < rows; ++row) {
-            const float a = draw(), b = draw(), c = draw();
-            features(row, 0) = a, features(row, 1) = b, features(row, 2) = c, features(row, 3) = 7;
-            targets(row, 0) = holes && generator() % 4 == 0 ? missing : 2 * a - 3 * b + 0.5F * c - 4;
-            targets(row, 1) = holes && generator() % 4 == 0 ? missing : a > 0.25F ? 1.0F + b : -1.0F;
-        }
-    }
-};
-
-/// The root mean square of the errors of one target, relative to the deviation of the target itself.
-double error(ps::FloatTable const& predicted, ps::FloatTable const& wanted, std::size_t target) {
-    double squares = 0, mean = 0, spread = 0;
-    for (std::size_t row = 0; row < wanted.rows(); ++row) mean += wanted(row, target);
-    mean /= static_cast<double>(wanted.rows());
-    for (std::size_t row = 0; row < wanted.rows(); ++row) {
-        squares += std::pow(predicted(row, target) - wanted(row, target), 2);
-        spread += std::pow(wanted(row, target) - mean, 2);
-    }
-    return std::sqrt(squares / spread);
-}
-
-auto three_threads() {
-    return ps::CallerPool(3, [](std::size_t n, auto const& task) noexcept {
-        std::vector<std::thread> workers;
-        for (std::size_t i = 0; i < n; ++i) workers.emplace_back([&task, i] { task(i); });
-        for (std::thread& worker : workers) worker.join();
-    });
-}
-
-/// Fits the same samples with one thread and with three: the results must have the same bits.
-template <class Fit>
-ps::FloatTable fit_twice(Fit const& fit, ps::FloatTable const& test) {
-    ps::Sequential alone;
-    auto pool = three_threads();
-    const ps::FloatTable predicted = fit(ps::ExecutorRef(alone)).predict(test);
-    CHECK(fit(ps::ExecutorRef(pool)).predict(test).values == predicted.values);
-    CHECK(fit(ps::ExecutorRef(alone)).predict(test).values == predicted.values);
-    return predicted;
-}
+using two_targets::error, two_targets::fit_twice, two_targets::TwoTargets;
 
 }  // namespace
 
@@ -86,7 +35,7 @@ TEST_CASE("linear regression finds a linear law, whatever is missing or idle") {
 TEST_CASE("a target that was never measured, and one row: predictions are finite") {
     for (const std::size_t rows : {1U, 2U, 5U}) {
         TwoTargets few(rows, 3, false);
-        for (std::size_t row = 0; row < rows; ++row) few.targets(row, 1) = missing;
+        for (std::size_t row = 0; row < rows; ++row) few.targets(row, 1) = machines::missing;
         ps::Sequential alone;
         ps::learn::MlpOptions options;
         options.most_epochs = 3;
@@ -119,40 +68,6 @@ TEST_CASE("trees find a step and more than a line does") {
     CHECK(error(forest, test.targets, 1) < 0.3 * line);
     CHECK(error(boosted, test.targets, 1) < 0.3 * line);
     CHECK(error(boosted, test.targets, 0) < 0.1);
-}
-
-TEST_CASE("a perceptron learns both, stops early and goes on from where it was") {
-    const TwoTargets train(1500, 6), validation(200, 7), test(500, 8, false);
-    ps::learn::MlpOptions options;
-    options.hidden = {32, 32};
-    options.learning_rate = 5e-3;
-    options.batch = 256;
-    options.most_epochs = 150;
-    options.patience = 40;
-    ps::learn::MlpTraining training;
-    ps::Sequential alone;
-    const ps::FloatTable predicted = fit_twice(
-        [&](ps::ExecutorRef executor) {
-            return ps::learn::Mlp::fit(train.features, train.targets, validation.features, validation.targets, options,
-                                       executor, &training);
-        },
-        test.features);
-    CHECK(error(predicted, test.targets, 0) < 0.05);
-    CHECK(error(predicted, test.targets, 1) < 0.25);
-    CHECK(training.epochs <= options.most_epochs);
-    CHECK(training.best_epoch < training.epochs);
-
-    // Another machine, on which everything takes e times as long: a few samples move the model there.
-    TwoTargets moved(60, 9, false);
-    for (float& value : moved.targets.values) value += 1;
-    TwoTargets there(300, 10, false);
-    for (float& value : there.targets.values) value += 1;
-    ps::learn::Mlp model =
-        ps::learn::Mlp::fit(train.features, train.targets, validation.features, validation.targets, options, alone);
-    const double before = error(model.predict(there.features), there.targets, 0);
-    options.learning_rate /= 10;
-    model.fine_tune(moved.features, moved.targets, moved.features, moved.targets, options, alone);
-    CHECK(error(model.predict(there.features), there.targets, 0) < 0.5 * before);
 }
 
 TEST_CASE("predictions are in the unit of the targets: those of targets times 2^n are 2^n times as large, to the bit") {

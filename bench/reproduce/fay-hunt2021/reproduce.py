@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""ResNet-56 pruned in the groups of Fay and Hunt 2021, table 2, by three sweeps: for latency, for accuracy, for both.
+"""ResNet-56 pruned in the groups of Fay-Hunt 2021, table 2, by three sweeps: for latency, for accuracy, for both.
 
     reproduce.py <primsel> <folder> [--epochs N] [--training N] [--trials N] [--retraining N] [--epochs-after N] [--rate R] [--threads N]
 
@@ -65,6 +65,7 @@ def write_set(folder, name, images, labels):
 class Reproduction:
     def __init__(self, options):
         self.options, self.folder = options, options.folder
+        self.importance = {}
         self.folder.mkdir(parents=True, exist_ok=True)
         images, labels = read_idx("train-images-idx3-ubyte"), read_idx("train-labels-idx1-ubyte")
         count, few = options.training, options.retraining
@@ -121,10 +122,36 @@ class Reproduction:
         retrained = ["--training-images", self.retraining[0], "--training-labels", self.retraining[1], "--epochs",
                      self.options.epochs_after, "--learning-rate", self.options.rate]
         out = ["--out", self.folder / "winner.onnx"] if metric == "hybrid" else []
-        self.json("sweep", file, "resnet56", "--weights", self.weights, "--pruning", self.schedule, "--log", log, "--threads",
-                  self.options.threads, *judged, *([] if metric == "latency" else retrained), *out)
+        self.importance[metric] = self.json("sweep", file, "resnet56", "--weights", self.weights, "--pruning", self.schedule,
+                                            "--log", log, "--threads", self.options.threads, *judged, *retrained,
+                                            *out)["importance"]
         self.call("report", log, "--title", f"ResNet-56: {metric}", "--out", self.folder / f"{metric}.html")
         return [json.loads(line) for line in log.read_text().splitlines()[1:]]
+
+    def front(self, trials):
+        """(predicted ms, accuracy) of the trials that no other surpasses in both, by time."""
+        points = {(trial["metrics"]["latency"], trial["metrics"]["top1"]) for trial in trials
+                  if trial["metrics"].get("top1") is not None}
+        front = []
+        for point in sorted(points, key=lambda point: (point[0], -point[1])):
+            if not front or point[1] > front[-1][1]:
+                front.append(point)
+        return front
+
+    def print_experiments(self, trials):
+        """The three experiments side by side: their fronts, and which group decides what."""
+        fronts = {metric: self.front(each) for metric, each in trials.items()}
+        print("fronts: predicted ms, accuracy on the judging images")
+        print("  ".join(f"{metric:18}" for metric in fronts))
+        for i in range(max(map(len, fronts.values()))):
+            print("  ".join(f"{f'{front[i][0]:.3f}  {100 * front[i][1]:.2f} %' if i < len(front) else '':18}"
+                            for front in fronts.values()))
+        print("importance of each group: of the sweep for latency, top1, hybrid, by the metric")
+        for metric in GOALS:
+            for name in GROUPS:
+                shares = [self.importance[sweep].get(metric, {}).get(f"{name}_desired_sparsity") for sweep in GOALS]
+                cells = "".join(f"{'' if share is None else f'{share:.2f}':>8}" for share in shares)
+                print(f"{metric:10}{name.removeprefix('filter_pruner_'):12}{cells}")
 
     def judge(self, *network):
         return self.json("accuracy", *network, "--images", self.test[0], "--labels", self.test[1], "--threads",
@@ -150,6 +177,7 @@ class Reproduction:
         (self.folder / "facts.json").write_text(json.dumps(facts, indent=1))
         for name, value in facts.items():
             print(f"{name:34} {value:.4f}")
+        self.print_experiments(trials)
         sensitivity = self.sensitivity()
         print(f"{'layer':16}{'paper':>12}{'here':>6}" + "".join(f"{share:>8.0%}" for share in SPARSITIES))
         for layer, paper, ours, *accuracies in sensitivity:
@@ -167,13 +195,8 @@ class Reproduction:
         layers = "".join("<tr>" + "".join(f"<td>{cell if isinstance(cell, (str, int)) else f'{cell:.3f}'}</td>" for cell in row) +
                          "</tr>\n" for row in sensitivity)
         shares = "".join(f"<th>{share:.0%}</th>" for share in SPARSITIES)
-        points = {(trial["metrics"]["latency"], trial["metrics"]["top1"]) for each in trials.values() for trial in each
-                  if trial["metrics"].get("top1") is not None}
-        front, best = [], -1.0
-        for latency, top1 in sorted(points, key=lambda point: (point[0], -point[1])):
-            if top1 > best:
-                best = top1
-                front.append(f"<tr><td>{latency:.3f}</td><td>{100 * top1:.2f} %</td></tr>\n")
+        front = [f"<tr><td>{latency:.3f}</td><td>{100 * top1:.2f} %</td></tr>\n"
+                 for latency, top1 in self.front([trial for each in trials.values() for trial in each])]
         parts = []
         for metric in trials:
             page = (self.folder / f"{metric}.html").read_text()

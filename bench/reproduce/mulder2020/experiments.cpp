@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cmath>
 #include <initializer_list>
+#include <map>
 #include <set>
 #include <span>
 #include <utility>
@@ -38,7 +39,7 @@ ps::learn::Evaluation judge(ps::learn::Dataset const& data, ps::FloatTable const
 /// Figures 4 to 7 and table 4 of one model.
 ps::Json try_model(World const& world, Effort effort, Kind kind, std::string_view name, std::uint64_t seed) {
     Platform const& platform = world.platform(name);
-    const ps::learn::Split split = effort.split(platform.primitives.rows(), seed);
+    const ps::learn::Split split = effort.split(platform, seed);
     const ps::learn::Split layout_split = ps::learn::split_rows(platform.layouts.rows(), seed);
     effort.seed = seed;
     const double begin = cpu_seconds();
@@ -49,6 +50,7 @@ ps::Json try_model(World const& world, Effort effort, Kind kind, std::string_vie
     const double layouts_fitted = cpu_seconds();
     ps::Json::Object networks;
     for (std::size_t i = 0; i < world.networks.size(); ++i) {
+        if (!platform.best[i]) continue;
         const SelectionTime time = time_selection(world, platform, i, primitives, layouts, effort.quick ? 5 : 20);
         networks.emplace_back(world.networks[i].name,
                               ps::Json::Object{{"increase", increase_percent(world, platform, i, primitives, &layouts)},
@@ -98,13 +100,45 @@ ps::Json estimate_noise(World const& world, Effort const& effort, std::string_vi
     return to_json(ps::learn::evaluate(test, predicted));
 }
 
+/// Figure 6 as it is if each tensor stands in the table as often as a convolution reads one of its size. Rows are then
+/// split at random, so that most tensors of the test set were trained with, too.
+ps::Json try_merged_layouts(World const& world, Effort effort, Kind kind, std::string_view name, std::uint64_t seed) {
+    Platform const& platform = world.platform(name);
+    effort.seed = seed;
+    std::map<ps::learn::TensorConfiguration, std::size_t> tensors;
+    for (std::size_t row = 0; row < platform.layouts.rows(); ++row) {
+        tensors.emplace(ps::learn::TensorConfiguration::of_row(platform.layouts.configuration(row)), row);
+    }
+    std::vector<std::size_t> merged;
+    for (std::size_t row = 0; row < platform.primitives.rows(); ++row) {
+        const ps::ConvShape shape = platform.primitives.conv(row);
+        const auto found = tensors.find({shape.c, shape.h});
+        if (found != tensors.end()) merged.push_back(found->second);
+    }
+    if (merged.empty()) return ps::Json::Object{};
+    ps::learn::Split split = ps::learn::split_rows(merged.size(), seed);
+    for (std::vector<std::size_t>* part : {&split.train, &split.validation, &split.test}) {
+        for (std::size_t& row : *part) row = merged[row];
+    }
+    const std::set<std::size_t> trained(split.train.begin(), split.train.end());
+    const auto leaked = std::ranges::count_if(split.test, [&](std::size_t row) { return trained.contains(row); });
+    const AnyModel model = fit(kind, layout_samples(platform, split), ps::LayoutFeatures::raw, {}, effort);
+    return ps::Json::Object{{"layouts", to_json(judge(platform.layouts, platform.layout_features, split.test, model))},
+                            {"rows", merged.size()},
+                            {"leaked", 100 * static_cast<double>(leaked) / static_cast<double>(split.test.size())}};
+}
+
 /// On the target: the error of all primitives, and what GoogLeNet loses; changes of layout as measured.
 ps::Json try_on_target(Sources& sources, AnyModel const& model) {
     World const& world = sources.world();
     const ps::learn::Evaluation evaluation =
         judge(world.target.primitives, world.target.features, sources.split().test, model);
-    return ps::Json::Object{{"primitives", to_json(evaluation)},
-                            {"increase", increase_percent(world, world.target, world.network(judged_network), model)}};
+    ps::Json::Object result{{"primitives", to_json(evaluation)}};
+    const std::size_t judged = world.network(judged_network);
+    if (world.target.best[judged]) {
+        result.emplace_back("increase", increase_percent(world, world.target, judged, model));
+    }
+    return result;
 }
 
 /// The plan of a network on the target: the source's model, and measurements that are chosen for the network.
@@ -146,7 +180,7 @@ std::vector<std::size_t> without_layers(World const& world, std::vector<std::siz
 /// among another four fifths of the rows: how much depends on what happens to be there.
 Samples choose_samples(Sources const& sources, Method method, int fraction, std::size_t subset) {
     Platform const& target = sources.world().target;
-    const ps::learn::Split split = ps::learn::split_rows(target.primitives.rows(), sources.effort().seed);
+    const ps::learn::Split split = target.split(sources.effort().seed);
     std::vector<std::size_t> rows;
     for (const std::size_t i :
          first_of(ps::learn::shuffled(split.train.size(), sources.effort().seed * 1'000'003 + subset),
@@ -169,8 +203,7 @@ Samples choose_samples(Sources const& sources, Method method, int fraction, std:
 /// Draws rows of each part by the subset's number alone: all methods see the same ones. The validation rows that decide
 /// when to stop are as few in proportion.
 Samples draw_samples(Sources const& sources, int fraction, std::size_t subset) {
-    const ps::learn::Split split =
-        ps::learn::split_rows(sources.world().target.primitives.rows(), sources.effort().seed);
+    const ps::learn::Split split = sources.world().target.split(sources.effort().seed);
     ps::learn::Split some;
     const auto draw = [&](std::vector<std::size_t> const& from, std::vector<std::size_t>& to, std::uint64_t seed) {
         const std::vector<std::size_t> order = ps::learn::shuffled(from.size(), seed);
@@ -253,6 +286,9 @@ std::size_t subsets(Effort const& effort, Method method, int fraction) {
 std::string model_experiment(Kind kind, std::string_view platform, std::uint64_t seed) {
     return ps::join("model ", to_string_view(kind), " of ", platform, ", seed ", seed);
 }
+std::string merged_experiment(Kind kind, std::string_view platform, std::uint64_t seed) {
+    return ps::join("layouts by ", to_string_view(kind), " of ", platform, ", tensors in many rows, seed ", seed);
+}
 std::string noise_experiment(std::string_view platform, std::uint64_t seed) {
     return ps::join("noise of layouts of ", platform, ", seed ", seed);
 }
@@ -284,6 +320,16 @@ std::vector<Experiment> list_experiments(World const& world, Effort const& effor
         list.push_back({direct_experiment(world, kind), typical_seconds(kind, effort.quick),  // fitted here
                         [sources, kind] { return try_on_target(*sources, sources->regression(kind)); }});
     };
+    const auto add_merged = [&](std::uint64_t seed) {
+        for (Platform const* platform : {&world.source, &world.target}) {
+            for (const Kind kind : published_kinds) {
+                list.push_back({merged_experiment(kind, platform->name, seed), typical_seconds(kind, effort.quick),
+                                [&world, effort, kind, name = platform->name, seed] {
+                                    return try_merged_layouts(world, effort, kind, name, seed);
+                                }});
+            }
+        }
+    };
     const auto add_quick_ones = [&](std::uint64_t seed) {
         add_models(seed, {Kind::lin, Kind::ours, Kind::boosted, Kind::forest});
         for (Platform const* platform : {&world.source, &world.target}) {
@@ -303,13 +349,16 @@ std::vector<Experiment> list_experiments(World const& world, Effort const& effor
 
     add_quick_ones(effort.seed);
     add_direct(Kind::ours);
-    for (Network const& network : world.networks) {
+    for (std::size_t i = 0; i < world.networks.size(); ++i) {
+        if (!world.target.best[i]) continue;
+        Network const& network = world.networks[i];
         for (const std::size_t most : refine_counts) {
             list.push_back({refine_experiment(network.name, most), 2.0,
                             [sources, name = network.name, most] { return refine_on_target(*sources, name, most); }});
         }
     }
     add_models(effort.seed, {Kind::nn2, Kind::nn1});
+    add_merged(effort.seed);
     add_direct(Kind::nn2);
     for (const std::string_view family : families) {
         list.push_back({family_experiment(family), effort.quick ? 2.0 : 150.0,

@@ -61,6 +61,7 @@ inline constexpr std::array<std::string_view, 7> families{"direct", "im2", "kn2"
 
 // The names of the experiments.
 [[nodiscard]] std::string model_experiment(Kind kind, std::string_view platform, std::uint64_t seed);
+[[nodiscard]] std::string merged_experiment(Kind kind, std::string_view platform, std::uint64_t seed);
 [[nodiscard]] std::string noise_experiment(std::string_view platform, std::uint64_t seed);
 [[nodiscard]] std::string direct_experiment(World const& world, Kind kind);
 [[nodiscard]] std::string subset_experiment(Method method, int fraction, std::size_t subset);

@@ -27,11 +27,13 @@ void introduce(Findings const& found, Report& report) {
     }
     report.paragraph(
         found.world.published
-            ? ps::join("The tables and figures of Mulder et al. 2020 that its published measurements (Intel "
-                       "i9-9900K, AMD A10-7850K) allow, made by primsel ",
-                       ps::version,
-                       " and set beside what the paper says. Its third machine, an ARM Cortex-A73, is not among "
-                       "the data.")
+            ? ps::join(
+                  "The tables and figures of Mulder, Radu and Dubach, \"Optimising the Performance of Convolutional "
+                  "Neural Networks across Computing Systems using Transfer Learning\" (2020), that its published "
+                  "measurements (Intel i9-9900K, AMD A10-7850K) allow, made by primsel ",
+                  ps::version,
+                  " and set beside what the paper says. Its third machine, an ARM Cortex-A73, is not among "
+                  "the data.")
             : ps::join("The tables and figures of Mulder et al. 2020, made by primsel ", ps::version,
                        " from other profiles: ", described(found.world.source), " and ", described(found.world.target),
                        ". What stands here of the paper is of its own machines."));
@@ -42,6 +44,7 @@ void introduce(Findings const& found, Report& report) {
         found.effort.quick ? ""
                            : ps::join("; figures 4 to 7 and table 4 are medians over ", found.effort.seeds(), " seeds"),
         ". MdRAE is the median of |predicted - measured| / measured, in percent."));
+    for (std::string const& sentence : found.world.left_out) report.note(sentence);
     report.paragraph(
         "Lin is linear regression, NN1 a network for each primitive and NN2 one for all, as in the paper's table "
         "3; "

@@ -34,11 +34,10 @@ template <class Model>
     }};
 }
 
-/// Those that the paper's models see are the first.
-[[nodiscard]] ps::FloatTable first_columns(ps::FloatTable const& table, std::size_t columns);
-
 enum class Kind { lin, nn1, nn2, forest, boosted, ours };
 inline constexpr std::array kinds{Kind::lin, Kind::nn1, Kind::nn2, Kind::forest, Kind::boosted, Kind::ours};
+/// The paper's.
+inline constexpr std::array published_kinds{Kind::lin, Kind::nn1, Kind::nn2};
 [[nodiscard]] std::string_view to_string_view(Kind kind);
 
 /// Features and logarithms of times, to learn from and to stop by.
@@ -53,10 +52,10 @@ struct Effort {
 
     [[nodiscard]] std::uint64_t seeds() const { return quick ? 1 : 3; }
     /// All, or every third of them.
-    [[nodiscard]] ps::learn::Split split(std::size_t rows, std::uint64_t by) const;
+    [[nodiscard]] ps::learn::Split split(Platform const& platform, std::uint64_t by) const;
     /// To learn from so many rows.
-    [[nodiscard]] ps::learn::MlpOptions nn1(std::size_t rows) const;
-    [[nodiscard]] ps::learn::MlpOptions nn2(std::size_t rows) const;
+    [[nodiscard]] ps::learn::MlpOptions nn1(std::size_t features, std::size_t rows) const;
+    [[nodiscard]] ps::learn::MlpOptions nn2(std::size_t features, std::size_t rows) const;
 };
 
 [[nodiscard]] Samples primitive_samples(Platform const& platform, ps::learn::Split const& split);
@@ -68,6 +67,5 @@ struct Effort {
 
 /// NN2 by itself, to be tuned later.
 [[nodiscard]] ps::learn::Mlp fit_nn2(Samples const& samples, std::size_t raw, Effort const& effort);
-[[nodiscard]] AnyModel as_regression(ps::learn::Mlp mlp, std::size_t raw);
 
 }  // namespace reproduce

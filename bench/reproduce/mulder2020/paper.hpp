@@ -1,4 +1,5 @@
-// The numbers that the paper gives (Mulder et al. 2020, sections 4 and 5).
+// The numbers that the paper gives ("Optimising the Performance of Convolutional Neural Networks across Computing
+// Systems using Transfer Learning", Mulder, Radu and Dubach 2020, sections 4 and 5).
 #pragma once
 
 #include <array>

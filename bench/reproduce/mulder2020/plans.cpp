@@ -55,6 +55,16 @@ Learned learned_of(Platform const& platform, AnyModel const& primitives, AnyMode
     return {learned, ps::Trained{platform.layouts.subjects, *layouts}, platform.truth};
 }
 
+double above_best(World const& world, Platform const& platform, std::size_t network, ps::Plan const& plan) {
+    Network const& planned = world.networks[network];
+    Truth truth = platform.truth;
+    const double seconds = ps::reprice(plan, planned.graph, platform.kernels, truth);
+    if (seconds >= ps::learn::Recorded::beyond) {
+        ps::fail("the plan of ", planned.name, " on ", platform.name, " rests on a time that was not measured");
+    }
+    return 100 * (seconds / platform.best[network].value() - 1);
+}
+
 }  // namespace
 
 double increase_percent(World const& world, Platform const& platform, std::size_t network, AnyModel const& primitives,
@@ -62,8 +72,7 @@ double increase_percent(World const& world, Platform const& platform, std::size_
     Guess guess(learned_of(platform, primitives, layouts), platform.truth);
     ps::Graph const& graph = world.networks[network].graph;
     const ps::Plan plan = ps::make_plan(graph, platform.kernels, guess, ps::ExactPbqp{});
-    Truth truth = platform.truth;
-    return 100 * (ps::reprice(plan, graph, platform.kernels, truth) / platform.best[network] - 1);
+    return above_best(world, platform, network, plan);
 }
 
 RefinedPlan refine_plan(World const& world, Platform const& platform, std::size_t network, AnyModel const& primitives,
@@ -85,8 +94,7 @@ RefinedPlan refine_plan(World const& world, Platform const& platform, std::size_
         ps::measure::refine(graph, platform.kernels, model, ps::ExactPbqp{}, measure, options);
     result.measurements = refined.steps.back().measurements;
     result.settled = refined.settled;
-    result.increase_percent =
-        100 * (ps::reprice(refined.plan, graph, platform.kernels, truth) / platform.best[network] - 1);
+    result.increase_percent = above_best(world, platform, network, refined.plan);
     return result;
 }
 

@@ -8,7 +8,8 @@
 
 namespace reproduce {
 
-/// Changes of layout as predicted; as measured where there is no model of them.
+/// Changes of layout as predicted; as measured where there is no model of them. The network must be one that
+/// Platform::best knows. Throws error if the plan needs what was not measured.
 [[nodiscard]] double increase_percent(World const& world, Platform const& platform, std::size_t network,
                                       AnyModel const& primitives, AnyModel const* layouts = nullptr);
 

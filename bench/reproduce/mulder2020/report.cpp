@@ -37,6 +37,12 @@ Cell::Cell(std::optional<double> value, int decimals) : text(dash), number(value
 void Report::heading(std::string_view text) { body_ += ps::join("<h2>", xml_text(text), "</h2>\n"); }
 void Report::paragraph(std::string_view text) { body_ += ps::join("<p>", xml_text(text), "</p>\n"); }
 
+void Report::note(std::string_view text) {
+    paragraph(text);
+    notes_.push_back(text);
+    summary_ += ps::join(text, '\n');
+}
+
 void Report::table(std::string_view id, std::string_view caption, std::vector<std::string> const& columns,
                    std::vector<Row> const& rows, bool summary) {
     body_ += ps::join("<table id=\"", xml_text(id), "\">\n<caption>", xml_text(caption), "</caption>\n<tr>");

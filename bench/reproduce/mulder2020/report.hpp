@@ -30,6 +30,8 @@ class Report {
 public:
     void heading(std::string_view text);
     void paragraph(std::string_view text);
+    /// A paragraph that the summary has, too, as has the JSON's list of notes.
+    void note(std::string_view text);
     /// `id` is its name in the JSON; those of the summary are in the text too.
     void table(std::string_view id, std::string_view caption, std::vector<std::string> const& columns,
                std::vector<Row> const& rows, bool summary = false);
@@ -37,11 +39,13 @@ public:
 
     [[nodiscard]] std::string html(std::string_view title) const;
     [[nodiscard]] ps::Json::Object const& tables() const { return tables_; }
+    [[nodiscard]] ps::Json::Array const& notes() const { return notes_; }
     [[nodiscard]] std::string const& summary() const { return summary_; }
 
 private:
     std::string body_, summary_;
     ps::Json::Object tables_;
+    ps::Json::Array notes_;
 };
 
 }  // namespace reproduce

@@ -1,5 +1,5 @@
-// The tables and figures of Mulder et al. 2020 ("Fast primitive selection with performance models"), made again from
-// its published measurements.
+// The tables and figures of Mulder et al. 2020 ("Optimising the Performance of Convolutional Neural Networks across
+// Computing Systems using Transfer Learning"), made again from its published measurements.
 #pragma once
 
 #include <cstddef>

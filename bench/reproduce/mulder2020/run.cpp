@@ -59,6 +59,7 @@ public:
                                                    {"data", world_.fingerprint},
                                                    {"complete", done == total},
                                                    {"experiments", ps::Json::Object{{"done", done}, {"total", total}}},
+                                                   {"left_out", report.notes()},
                                                    {"tables", report.tables()}});
         return report;
     }
@@ -169,6 +170,7 @@ void run(Options const& options) {
                                                 {"quick", effort.quick},
                                                 {"experiments", done},
                                                 {"seconds", journal.seconds()},
+                                                {"left_out", report.notes()},
                                                 {"tables", report.tables()}});
     }
     if (effort.quick) print("QUICK: rough models from a third of the data; no reproduction\n\n");

@@ -34,6 +34,9 @@ private:
     ps::learn::Split split_;
     /// The position of each of the target's primitives among the source's.
     std::vector<std::size_t> positions_;
+    /// Those features as the source's models know them: Truth::as_measured.
+    [[nodiscard]] ps::FloatTable as_source(ps::FloatTable const& features) const;
+
     std::once_flag nn2_once_, ours_once_;
     std::optional<ps::learn::Mlp> nn2_;
     std::optional<AnyModel> nn2_regression_, ours_;

@@ -15,18 +15,16 @@ AnyModel factor(Sources& sources, Kind source, Samples const& samples) {
                                                                    samples.targets));
 }
 
-ps::FloatTable raw(ps::FloatTable const& features) { return first_columns(features, ps::ConvFeatures::raw); }
-
 }  // namespace
 
 AnyModel tune(Sources& sources, Samples const& samples) {
     ps::learn::Mlp mlp = sources.nn2();
-    ps::learn::MlpOptions options = sources.effort().nn2(samples.features.rows());
+    ps::learn::MlpOptions options = sources.effort().nn2(ps::ConvFeatures::raw, samples.features.rows());
     options.learning_rate /= 10;
     ps::Sequential executor;
-    mlp.fine_tune(raw(samples.features), sources.among_source(samples.targets), raw(samples.validation_features),
+    mlp.fine_tune(samples.features, sources.among_source(samples.targets), samples.validation_features,
                   sources.among_source(samples.validation_targets), options, executor);
-    return sources.of_target(as_regression(std::move(mlp), ps::ConvFeatures::raw));
+    return sources.of_target(shared(std::move(mlp)));
 }
 
 AnyModel learn_by(Method method, Sources& sources, Samples const& samples) {
@@ -34,7 +32,7 @@ AnyModel learn_by(Method method, Sources& sources, Samples const& samples) {
     ps::Sequential executor;
     switch (method) {
         case Method::scratch_nn2:
-            return as_regression(fit_nn2(samples, ps::ConvFeatures::raw, sources.effort()), ps::ConvFeatures::raw);
+            return shared(fit_nn2(samples, ps::ConvFeatures::raw, sources.effort()));
         case Method::tuned_nn2:
             return tune(sources, samples);
         case Method::factor_nn2:

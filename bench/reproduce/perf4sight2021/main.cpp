@@ -1,307 +1,252 @@
-// Figures 3 and 4 and section 6.1 of Rajagopal and Bouganis 2021 on the TX2's measurements, beside the paper's figures.
-// Errors are the paper's: the mean of |forecast - measured| / measured, in percent.
+// Figures 3 and 4 and section 6.1 of Rajagopal and Bouganis 2021 on the TX2's measurements and on a second device,
+// beside the paper's figures: the paper's forest, this library's earlier default and its default of today. Errors are
+// the paper's: the mean of |forecast - measured| / measured, in percent.
 //
 //     PRIMSEL_DATA=<folder with perf4sight2021/> reproduce_perf4sight2021 [<folder for index.html> [<folder of own
-//     tables>]]
+//     tables>|- [<folder of perf4sight_h100's networks>]]]
 #include "bars.hpp"
-#include "measurements.hpp"
+#include "devices.hpp"
 #include "own_tables.hpp"
 #include "report.hpp"
 
+#include <primsel/core/statistics.hpp>
 #include <primsel/forecast/forecaster.hpp>
 #include <primsel/io/file.hpp>
 #include <primsel/show/chart.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
-#include <iterator>
+#include <limits>
+#include <map>
 #include <optional>
 #include <set>
-#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace reproduce {
 namespace {
 
-using Rows = std::vector<Measurement>;
-enum class Attribute { memory, time };
+namespace fc = ps::forecast;
+const std::set<int> paper_levels{0, 30, 50, 70, 90};
 
 /// A number, for a cell.
 std::optional<double> known(double value) { return value; }
 
-const std::vector<std::string> networks{"resnet18", "resnet50", "mobilenetv2", "squeezenet"};
-const std::set<int> paper_levels{0, 30, 50, 70, 90};
+/// Time and memory.
+constexpr std::array<double fc::ProfiledNetwork::*, 2> attributes{&fc::ProfiledNetwork::seconds,
+                                                                  &fc::ProfiledNetwork::bytes};
+constexpr std::array<std::string_view, 2> attribute_names{"time", "memory"};
 
-double value_of(Measurement const& row, Attribute attribute) {
-    return attribute == Attribute::memory ? row.megabytes : row.milliseconds;
-}
-
-/// A model to fit, by a name; all candidates of an attribute are compared by cross-validation within the training rows.
-struct Candidate {
-    std::string name;
-    enum class Model { forest, boosted, sum, corrected, mean } model;
-    ps::forecast::SumOptions options{};
-};
-/// The most memory that any training row used: what the device has.
-double device_memory(Rows const& training) {
-    double most = 0;
-    for (Measurement const& row : training) {
-        if (!std::isnan(row.megabytes)) most = std::max(most, row.megabytes);
-    }
-    return most;
-}
-std::vector<Candidate> candidates(Attribute attribute, double most) {
-    constexpr double mega = 1048576;
-    using Model = Candidate::Model;
-    std::vector<Candidate> list{{"forest (paper's)", Model::forest}, {"boosted trees", Model::boosted}};
-    if (attribute == Attribute::memory) {
-        // Weight, gradient and momentum; each result of a convolution, and what batch norm makes of it.
-        const std::vector<ps::forecast::SumTerm> known{{0, 12 / mega}, {3, 8 / mega}};
-        list.push_back({"sum of 42", Model::sum, {.most = most}});
-        list.push_back({"sum, 12 B a weight and 8 B a result known", Model::sum, {{5}, known, most}});
-        list.push_back({"sum of 42, corrected", Model::corrected, {.most = most}});
-        list.push_back({"known sum, corrected", Model::corrected, {{5}, known, most}});
-    } else {
-        const std::vector<std::size_t> few{0, 2, 3, 7, 12};
-        list.push_back({"sum of 42", Model::sum});
-        list.push_back({"sum of 5", Model::sum, {.learned = few}});
-        list.push_back({"sum of 42, corrected", Model::corrected});
-        list.push_back({"sum of 5, corrected", Model::corrected, {.learned = few}});
-    }
-    list.push_back({"geometric mean of these", Model::mean, {.most = most}});
-    return list;
-}
-
-struct Split {
-    Rows training, test;
-};
-Split split(Rows const& rows, auto const& trains, auto const& tests) {
-    Split result;
-    for (Measurement const& row : rows) {
-        if (trains(row))
-            result.training.push_back(row);
-        else if (tests(row))
-            result.test.push_back(row);
-    }
-    return result;
-}
-
-std::vector<double> forecasts_of(Candidate const& candidate, Split const& rows, Attribute attribute);
-
-/// The mean of all other candidates' forecasts.
-std::vector<double> mean_forecasts(Split const& rows, Attribute attribute, double most) {
-    std::vector<double> logarithms(rows.test.size(), 0.0);
-    double count = 0;
-    for (Candidate const& each : candidates(attribute, most)) {
-        if (each.model == Candidate::Model::mean) continue;
-        const std::vector<double> of = forecasts_of(each, rows, attribute);
-        for (std::size_t i = 0; i < of.size(); ++i) logarithms[i] += std::log(of[i]);
-        count += 1;
-    }
-    for (double& value : logarithms) value = std::exp(value / count);
-    return logarithms;
-}
-
-/// For the test rows.
-std::vector<double> forecasts_of(Candidate const& candidate, Split const& rows, Attribute attribute) {
-    if (candidate.model == Candidate::Model::mean) return mean_forecasts(rows, attribute, candidate.options.most);
-    std::vector<ps::forecast::NetworkLoad> loads;
+struct Samples {
+    std::vector<fc::NetworkLoad> loads;
     std::vector<double> values;
-    for (Measurement const& row : rows.training) {
-        if (std::isnan(value_of(row, attribute))) continue;
-        loads.push_back(row.load), values.push_back(value_of(row, attribute));
+};
+Samples samples(Rows const& rows, std::size_t attribute, auto const& takes) {
+    Samples of;
+    for (fc::ProfiledLevel const& row : rows) {
+        const double value = row.profile.*attributes[attribute];
+        if (!takes(row) || ps::is_nan(value)) continue;
+        of.loads.push_back(row.profile.load), of.values.push_back(value);
     }
-    const auto forecasts = [&](auto const& model) {
-        std::vector<double> result;
-        for (Measurement const& row : rows.test) result.push_back(model.predict(row.load).value);
-        return result;
-    };
-    switch (candidate.model) {
-        case Candidate::Model::forest:
-            return forecasts(ps::forecast::NetworkForest::fit(loads, values, {.trees = 200}));
-        case Candidate::Model::boosted:
-            return forecasts(ps::forecast::NetworkBoosting::fit(loads, values));
-        case Candidate::Model::sum:
-            return forecasts(ps::forecast::NonNegativeSum::fit(loads, values, candidate.options));
-        default:
-            return forecasts(ps::forecast::CorrectedSum::fit(loads, values, candidate.options));
-    }
+    return of;
 }
-/// The test rows' relative errors, in percent; where there is no value, NaN.
-std::vector<double> errors_of(Candidate const& candidate, Split const& rows, Attribute attribute) {
-    std::vector<double> errors = forecasts_of(candidate, rows, attribute);
-    for (std::size_t i = 0; i < errors.size(); ++i) {
-        const double truth = value_of(rows.test[i], attribute);
-        errors[i] = 100 * std::abs(errors[i] - truth) / truth;
+double mean(std::vector<double> const& values) {
+    double sum = 0;
+    for (const double value : values) sum += value;
+    return values.empty() ? std::numeric_limits<double>::quiet_NaN() : sum / static_cast<double>(values.size());
+}
+
+/// The ways to learn that are compared.
+enum class Method { forest, earlier, chosen };
+constexpr std::array methods{Method::forest, Method::earlier, Method::chosen};
+constexpr std::array<std::string_view, 3> method_names{"forest (the paper's)", "sum, corrected (default until 0.1)",
+                                                       "chosen (default)"};
+
+/// The errors of the tested samples in percent, for each set of them, and the kind that was chosen.
+struct Errors {
+    std::vector<std::vector<double>> sets;
+    std::string chosen;
+};
+Errors errors_of(Method method, std::size_t attribute, Samples const& training, std::vector<Samples> const& tests) {
+    Errors errors;
+    const auto judge = [&](auto const& model) {
+        for (Samples const& test : tests) {
+            std::vector<double>& set = errors.sets.emplace_back();
+            for (std::size_t i = 0; i < test.loads.size(); ++i) {
+                set.push_back(100 * std::abs(model.predict(test.loads[i]).value / test.values[i] - 1));
+            }
+        }
+    };
+    const auto choose = [&](auto const& model) { judge(model), errors.chosen = model.chosen(); };
+    if (method == Method::forest) {
+        judge(fc::NetworkForest::fit(training.loads, training.values, {.trees = 200}));
+    } else if (method == Method::earlier) {
+        judge(fc::CorrectedSum::fit(training.loads, training.values));
+    } else if (attribute == 0) {
+        choose(fc::DefaultForecast::time_model::fit(training.loads, training.values));
+    } else {
+        choose(fc::DefaultForecast::memory_model::fit(training.loads, training.values));
     }
     return errors;
 }
-double mean(std::vector<double> const& values) {
-    double sum = 0, count = 0;
-    for (const double value : values) {
-        if (!std::isnan(value)) sum += value, count += 1;
+
+std::vector<std::string> networks_of(Device const& device) {
+    std::vector<std::string> names;
+    for (fc::ProfiledLevel const& row : device.rows) {
+        if (std::ranges::find(names, row.network) == names.end()) names.push_back(row.network);
     }
-    return sum / count;
-}
-/// The standard error of the mean.
-double standard_error(std::vector<double> const& values) {
-    double squares = 0;
-    const double middle = mean(values), count = static_cast<double>(values.size());
-    for (const double value : values) squares += (value - middle) * (value - middle);
-    return std::sqrt(squares / (count - 1) / count);
-}
-double mean_error(Candidate const& candidate, Split const& rows, Attribute attribute) {
-    return mean(errors_of(candidate, rows, attribute));
+    return names;
 }
 
-Rows of_network(Rows const& rows, std::string const& network) {
-    Rows result;
-    std::ranges::copy_if(rows, std::back_inserter(result), [&](auto const& row) { return row.network == network; });
-    return result;
+/// Whether figure 3 or 4 tests a row on a network, or learns from it: figure 3 tests levels that no network trained;
+/// figure 4 tests each network by what all others teach.
+bool tests_row(int figure, std::string const& name, fc::ProfiledLevel const& row) {
+    return row.network == name && (figure == 4 || !paper_levels.contains(row.level));
 }
-Rows of_levels(Rows const& rows, std::set<int> const& levels) {
-    Rows result;
-    std::ranges::copy_if(rows, std::back_inserter(result), [&](auto const& row) { return levels.contains(row.level); });
-    return result;
+bool trains_row(int figure, std::string const& name, fc::ProfiledLevel const& row) {
+    return paper_levels.contains(row.level) && (figure == 3 || row.network != name);
 }
 
-/// Mean error over training levels, each forecast from the others; the first and last would be extrapolated.
-double validated_by_level(Candidate const& candidate, Rows const& training, Attribute attribute) {
-    std::vector<double> errors;
-    for (const int level : {30, 50, 70}) {
-        errors.push_back(mean_error(
-            candidate,
-            split(
-                training, [=](auto const& row) { return row.level != level; }, [](auto const&) { return true; }),
-            attribute));
+/// The error of the plans, in percent: as they are, or times the median factor of the rows that train.
+std::vector<double> plan_errors(Device const& device, std::size_t attribute, int figure, std::string const& name,
+                                bool corrected) {
+    std::vector<double> ratios{1.0}, errors;
+    if (corrected) ratios.clear();
+    for (std::size_t i = 0; i < device.rows.size(); ++i) {
+        if (corrected && trains_row(figure, name, device.rows[i]))
+            ratios.push_back(device.rows[i].profile.*attributes[attribute] / device.plans[i][attribute]);
     }
-    return mean(errors);
+    const double factor = ps::median(std::move(ratios));
+    for (std::size_t i = 0; i < device.rows.size(); ++i) {
+        if (!tests_row(figure, name, device.rows[i])) continue;
+        const double measured = device.rows[i].profile.*attributes[attribute];
+        errors.push_back(100 * std::abs(factor * device.plans[i][attribute] / measured - 1));
+    }
+    return errors;
 }
 
-std::string_view name_of(Attribute attribute) { return attribute == Attribute::memory ? "memory" : "time"; }
+/// The least mean error, in percent, that one value can have as the forecast of all.
+double constant_error(std::vector<double> const& values) {
+    double least = std::numeric_limits<double>::max();
+    for (const double constant : values) {
+        double sum = 0;
+        for (const double value : values) sum += std::abs(constant / value - 1);
+        least = std::min(least, 100 * sum / static_cast<double>(values.size()));
+    }
+    return least;
+}
 
-void figure_3(Report& report, Rows const& rows) {
-    report.heading("Figure 3: levels that were not trained, of the same network");
-    report.paragraph(
-        "Levels 0, 30, 50, 70 and 90 train, a model a network; all others whose layers are known test. The choice is "
-        "that of the "
-        "smallest mean in cross-validation over the training levels 30, 50 and 70.");
-    for (const Attribute attribute : {Attribute::memory, Attribute::time}) {
-        std::vector<Row> lines;
-        std::string chosen;
-        double best = 1e300, chosen_mean = 0, chosen_worst = 0;
-        std::vector<double> chosen_errors, forest_errors;
-        for (Candidate const& candidate : candidates(attribute, device_memory(of_levels(rows, paper_levels)))) {
-            Row line{candidate.name};
-            std::vector<double> validated, tested;
-            for (std::string const& network : networks) {
-                const Split of = split(
-                    of_network(rows, network), [](auto const& row) { return paper_levels.contains(row.level); },
-                    [](auto const&) { return true; });
-                validated.push_back(validated_by_level(candidate, of.training, attribute));
-                tested.push_back(mean_error(candidate, of, attribute));
-                line.emplace_back(tested.back());
-            }
-            const double worst = *std::ranges::max_element(tested);
-            line.emplace_back(mean(tested)), line.emplace_back(worst), line.emplace_back(mean(validated));
-            if (mean(validated) < best) {
-                best = mean(validated), chosen = candidate.name, chosen_mean = mean(tested), chosen_worst = worst;
-                chosen_errors = tested;
-            }
-            if (candidate.model == Candidate::Model::forest) forest_errors = tested;
-            lines.push_back(std::move(line));
+/// A table by batch: the errors of the default, and what one constant for each network and batch would be off, chosen
+/// with the tested rows in sight: where launches take all of the time, no forecast can know more.
+void compare_batches(Report& report, std::string const& id, std::string const& caption,
+                     std::vector<Samples> const& tests, std::vector<std::vector<double>> const& errors) {
+    std::map<int, std::vector<double>> by_batch, constants;
+    for (std::size_t network = 0; network < tests.size(); ++network) {
+        std::map<int, std::vector<double>> values;
+        for (std::size_t i = 0; i < tests[network].loads.size(); ++i) {
+            const int batch = tests[network].loads[i].batch;
+            by_batch[batch].push_back(errors[network][i]), values[batch].push_back(tests[network].values[i]);
         }
-        lines.push_back({"chosen: " + chosen, "", "", "", "", known(chosen_mean), known(chosen_worst), known(best)});
-        const bool memory = attribute == Attribute::memory;
-        lines.push_back({"paper", "", "", "", "", known(memory ? 5.53 : 9.37), known(memory ? 9.15 : 14.7), ""});
-        std::vector<std::string> columns{"model"};
-        columns.insert(columns.end(), networks.begin(), networks.end());
-        columns.insert(columns.end(), {"mean", "worst", "cross-validated"});
-        report.table(ps::join("figure_3_", name_of(attribute)),
-                     ps::join("Figure 3, ", name_of(attribute), ": mean error, %"), columns, lines, true);
-        std::vector<BarGroup> groups;
-        for (std::size_t i = 0; i < networks.size(); ++i) {
-            groups.push_back({networks[i], {forest_errors[i], chosen_errors[i]}});
-        }
-        report.picture("The paper gives its mean over figures 3 and 4, and the worst of its figure 3.",
-                       bars(ps::join("Figure 3, ", name_of(attribute), ": mean error, %"),
-                            {"forest, as the paper's", "here: " + chosen}, groups,
-                            {{"paper's mean", memory ? 5.53 : 9.37}, {"paper's worst", memory ? 9.15 : 14.7}}));
+        for (auto const& [batch, of] : values) constants[batch].push_back(constant_error(of));
     }
+    std::vector<std::string> columns{""};
+    Row line{"default"}, constant{"a constant for each network and batch"};
+    for (auto const& [batch, of] : by_batch) {
+        columns.push_back(ps::join(batch));
+        line.emplace_back(known(mean(of)), 1), constant.emplace_back(known(mean(constants[batch])), 1);
+    }
+    report.table(id + "_batches", caption + ", by batch", columns, {line, constant}, true);
 }
 
-void figure_4(Report& report, Rows const& rows) {
-    report.heading("Figure 4: a network that was not trained");
-    report.paragraph(
-        "ResNet-18, MobileNetV2 and SqueezeNet train at levels 0, 30, 50, 70 and 90; ResNet-50 tests, at all levels. "
-        "The choice is "
-        "that of the smallest mean in cross-validation: each of the three forecast from the other two; but the mean of "
-        "all "
-        "models where that is within one standard error of the best (Breiman et al. 1984), as three networks tell "
-        "little.");
-    const std::vector<std::string> basis{"resnet18", "mobilenetv2", "squeezenet"};
-    const auto in_basis = [&](Measurement const& row) {
-        return row.network != "resnet50" && paper_levels.contains(row.level);
+/// A table of one device and attribute: each method's error by network, and its mean over the samples.
+void compare(Report& report, int figure, Device const& device, std::size_t attribute) {
+    const std::vector<std::string> names = networks_of(device);
+    std::vector<std::string> columns{"model"};
+    columns.insert(columns.end(), names.begin(), names.end());
+    columns.emplace_back("mean");
+    std::vector<Samples> tests, training;
+    for (std::string const& name : names) {
+        tests.push_back(samples(device.rows, attribute, [&](auto const& row) { return tests_row(figure, name, row); }));
+        if (figure == 3 && !training.empty()) continue;
+        training.push_back(
+            samples(device.rows, attribute, [&](auto const& row) { return trains_row(figure, name, row); }));
+    }
+    std::vector<Row> lines;
+    std::vector<BarGroup> groups;
+    std::vector<std::vector<double>> sets;
+    for (std::string const& name : names) groups.push_back({name, {}});
+    const auto add_line = [&](std::string const& title) {
+        Row line{title};
+        std::vector<double> all;
+        for (std::size_t i = 0; i < names.size(); ++i) {
+            line.emplace_back(known(mean(sets[i])), 1);
+            all.insert(all.end(), sets[i].begin(), sets[i].end());
+        }
+        line.emplace_back(known(mean(all)), 1);
+        lines.push_back(std::move(line));
     };
-    const Split of = split(rows, in_basis, [](auto const& row) { return row.network == "resnet50"; });
-    for (const Attribute attribute : {Attribute::memory, Attribute::time}) {
-        std::vector<Row> lines;
-        std::string chosen;
-        double best = 1e300, best_deviation = 0, chosen_error = 0, forest_error = 0;
-        for (Candidate const& candidate : candidates(attribute, device_memory(of.training))) {
-            std::vector<double> validated;
-            for (std::string const& network : basis) {
-                validated.push_back(mean_error(candidate,
-                                               split(
-                                                   of.training, [&](auto const& row) { return row.network != network; },
-                                                   [](auto const&) { return true; }),
-                                               attribute));
-            }
-            const double tested = mean_error(candidate, of, attribute);
-            if (candidate.model == Candidate::Model::forest) forest_error = tested;
-            // The mean of all comes last.
-            const double within = candidate.model == Candidate::Model::mean ? best_deviation : 0;
-            if (mean(validated) < best + within) {
-                best = mean(validated), best_deviation = standard_error(validated);
-                chosen = candidate.name, chosen_error = tested;
-            }
-            lines.push_back({candidate.name, known(tested), known(mean(validated))});
-        }
-        lines.push_back({"chosen: " + chosen, known(chosen_error), known(best)});
-        report.table(ps::join("figure_4_", name_of(attribute)),
-                     ps::join("Figure 4, ", name_of(attribute), " of ResNet-50: mean error, % (goal: 10)"),
-                     {"model", "resnet50", "cross-validated"}, lines, true);
-        const bool memory = attribute == Attribute::memory;
-        report.picture("The paper's mean is over its figures 3 and 4; its unseen networks are 2.6 to 16 points worse.",
-                       bars(ps::join("Figure 4, ", name_of(attribute), ": mean error, %"),
-                            {"forest, as the paper's", "here: " + chosen}, {{"resnet50", {forest_error, chosen_error}}},
-                            {{"paper's mean", memory ? 5.53 : 9.37}}));
+    for (const bool corrected : {false, true}) {
+        if (device.plans.empty()) continue;
+        sets.clear();
+        for (std::string const& name : names) sets.push_back(plan_errors(device, attribute, figure, name, corrected));
+        add_line(corrected ? "the plan, times one factor of the training rows" : "the plan alone");
     }
+    for (const Method method : methods) {
+        sets.clear();
+        std::set<std::string> kinds;
+        for (std::size_t i = 0; i < training.size(); ++i) {
+            const Errors errors =
+                errors_of(method, attribute, training[i], figure == 3 ? tests : std::vector{tests[i]});
+            sets.insert(sets.end(), errors.sets.begin(), errors.sets.end());
+            kinds.insert(errors.chosen);
+        }
+        std::string title(method_names[static_cast<std::size_t>(method)]);
+        if (method == Method::chosen) {
+            for (std::string const& kind : kinds) title += (kind == *kinds.begin() ? ": " : "; ") + kind;
+        }
+        add_line(title);
+        for (std::size_t i = 0; i < names.size(); ++i) groups[i].values.push_back(mean(sets[i]));
+    }
+    const bool memory = attribute == 1;
+    const std::string caption = ps::join("Figure ", figure, ", ", device.name, ", ", attribute_names[attribute],
+                                         figure == 3 ? ": other levels of the networks that train, mean error, %"
+                                                     : ": each network from the others, mean error, %");
+    std::string id = ps::join("figure_", figure, '_', device.name, '_', attribute_names[attribute]);
+    std::ranges::replace(id, ' ', '_');
+    std::erase(id, ',');
+    report.table(id, caption, columns, lines, true);
+    report.picture("The paper gives its mean over its figures 3 and 4, on its TX2.",
+                   bars(caption, {"forest, as the paper's", "default until 0.1", "default"}, groups,
+                        {{"paper's mean", memory ? 5.53 : 9.37}}));
+    if (!memory) compare_batches(report, id, caption, tests, sets);  // of the last method
 }
 
 /// Mean over the networks, trained on some levels and batches, tested on levels that none of the sets has.
-double sparse_error(Rows const& rows, Attribute attribute, std::set<int> const& levels, std::set<int> const& batches) {
+double sparse_error(Device const& device, std::size_t attribute, std::set<int> const& levels,
+                    std::set<int> const& batches) {
     const std::set<int> tested{25, 35, 45, 65, 75, 85};
-    const Candidate candidate = candidates(attribute, device_memory(of_levels(rows, paper_levels)))[4];
     std::vector<double> errors;
-    for (std::string const& network : networks) {
-        const Split of = split(
-            of_network(rows, network),
-            [&](auto const& row) {
-                return levels.contains(row.level) && (batches.empty() || batches.contains(row.load.batch));
-            },
-            [&](auto const& row) { return tested.contains(row.level); });
-        errors.push_back(mean_error(candidate, of, attribute));
+    for (std::string const& network : networks_of(device)) {
+        const Samples training = samples(device.rows, attribute,
+                                         [&](auto const& row) {
+                                             return row.network == network && levels.contains(row.level) &&
+                                                    (batches.empty() || batches.contains(row.profile.load.batch));
+                                         }),
+                      test = samples(device.rows, attribute, [&](auto const& row) {
+                          return row.network == network && tested.contains(row.level);
+                      });
+        errors.push_back(mean(errors_of(Method::earlier, attribute, training, {test}).sets[0]));
     }
     return mean(errors);
 }
 
-void section_6_1(Report& report, Rows const& rows) {
+void section_6_1(Report& report, Device const& device) {
     report.heading("Section 6.1: how few levels and batch sizes are enough");
     report.paragraph("Of the sum of 42, corrected; mean over the networks at levels 25, 35, 45, 65, 75 and 85.");
     const std::vector<std::set<int>> levels{{0},
@@ -332,8 +277,7 @@ void section_6_1(Report& report, Rows const& rows) {
                           "levels",
                           {{"memory", {}, {}, false}, {"time", {}, {}, false}}};
     for (std::set<int> const& set : levels) {
-        const double memory = sparse_error(rows, Attribute::memory, set, {}),
-                     time = sparse_error(rows, Attribute::time, set, {});
+        const double memory = sparse_error(device, 1, set, {}), time = sparse_error(device, 0, set, {});
         lines.push_back({text(set), known(memory), known(time)});
         for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
             curve.series[i].x.push_back(static_cast<double>(set.size()));
@@ -345,8 +289,8 @@ void section_6_1(Report& report, Rows const& rows) {
     report.picture("More than one point at a number: other levels.", ps::show::to_svg(std::span(&curve, 1)));
     lines.clear();
     for (std::set<int> const& set : batches) {
-        lines.push_back({text(set), known(sparse_error(rows, Attribute::memory, paper_levels, set)),
-                         known(sparse_error(rows, Attribute::time, paper_levels, set))});
+        lines.push_back({text(set), known(sparse_error(device, 1, paper_levels, set)),
+                         known(sparse_error(device, 0, paper_levels, set))});
     }
     report.table("batches", "Batch sizes (levels 0, 30, 50, 70, 90): mean error, %", {"batch sizes", "memory", "time"},
                  lines, true);
@@ -358,16 +302,27 @@ int run(int argc, char** argv) {
         std::puts("reproduce_perf4sight2021: skipped: PRIMSEL_DATA is not set to the folder that has perf4sight2021/");
         return 0;
     }
-    const Rows rows = read_measurements(ps::join(data, "/perf4sight2021"));
     Report report;
     report.paragraph(
-        "Measured on a Jetson TX2. The layers of levels 5, 15, 40, 55, 60 and 80 are published for ResNet-50 alone: "
-        "those rows of the "
-        "other networks are left out. The paper's means are over its figures 3 and 4 and all of its networks.");
-    figure_3(report, rows);
-    figure_4(report, rows);
-    section_6_1(report, rows);
-    if (argc > 2) own_tables(report, argv[2]);
+        "Levels 0, 30, 50, 70 and 90 train, one model for all networks. The default is chosen by cross-validation "
+        "within "
+        "the training rows. The layers of levels 5, 15, 40, 55, 60 and 80 are published for ResNet-50 alone: those "
+        "rows "
+        "of the TX2's other networks are left out.");
+    const std::string own = argc > 2 && std::string_view(argv[2]) != "-" ? argv[2] : "";
+    std::vector<Device> devices = read_devices(data, argc > 3 ? argv[3] : "");
+    if (!own.empty()) {
+        for (Device& device : read_own_devices(own)) devices.push_back(std::move(device));
+    }
+    for (Device const& device : devices) {
+        report.heading(device.name);
+        for (const int figure : {3, 4}) {
+            for (const std::size_t attribute : {std::size_t{0}, std::size_t{1}})
+                compare(report, figure, device, attribute);
+        }
+        if (device.name.starts_with("TX2")) section_6_1(report, device);
+    }
+    if (!own.empty()) own_tables(report, own);
     std::fputs(report.summary().c_str(), stdout);
     if (argc > 1) ps::write_file(ps::join(argv[1], "/index.html"), report.html("perf4sight, again"));
     return 0;

@@ -132,7 +132,7 @@ void subnets_table(Report& report, std::vector<ProfileRow> const& rows) {
     std::map<int, std::vector<double>> ratios;
     for (ProfileRow const& row : rows) {
         if (!shown.contains(row.key.network)) continue;
-        profile.push_back({ps::forecast::network_load(sizes_of(row), row.key.batch), row.measured.seconds,
+        profile.push_back({ps::forecast::network_load(sizes_of(row), row.key.batch, false), row.measured.seconds,
                            static_cast<double>(row.measured.held_bytes)});
         ratios[row.key.batch].push_back(ratio(row));
     }
@@ -141,7 +141,7 @@ void subnets_table(Report& report, std::vector<ProfileRow> const& rows) {
     for (ProfileRow const& row : rows) {
         if (shown.contains(row.key.network)) continue;
         const ps::forecast::NetworkForecast of =
-            learned.forecast(ps::forecast::network_load(sizes_of(row), row.key.batch));
+            learned.forecast(ps::forecast::network_load(sizes_of(row), row.key.batch, false));
         memory.push_back(off(of.bytes->value, static_cast<double>(row.measured.held_bytes)));
         memory_by_plan.push_back(memory_off(row));
         time.push_back(off(of.seconds->value, row.measured.seconds));

@@ -123,9 +123,8 @@ template <class Policies = DefaultPolicies>
     const Kernels kernels = policy_kernels<Policies>();
     const Plan plan = Predict<>().template plan<Policies>(simple, kernels, workers);
     const Schedule schedule = make_schedule(simple, kernels, plan, workers);
-    return {
-        plan.total_seconds,
-        {.arena = place_buffers(schedule.lifetimes).bytes, .packed = detail::packed_bytes(simple, kernels, schedule)}};
+    return {plan.total_seconds,
+            {.arena = place_buffers(schedule).bytes, .packed = detail::packed_bytes(simple, kernels, schedule)}};
 }
 
 /// The forecast of a step of a Trainer with these options. Throws error as the trainer would. The time of the loss, a
@@ -177,9 +176,9 @@ template <class Policies = DefaultTraining>
     // The gradient is read, weights and what is remembered of each are read and written.
     const auto floats = static_cast<double>(trained), states = static_cast<double>(optimizer.state_per_weight());
     const double update = floats * sizeof(float) * (3 + 2 * states) /
-                          kernels.machine().bandwidth_for(floats * sizeof(float) * (2 + states));
+                          kernels.machine(1).bandwidth_for(floats * sizeof(float) * (2 + states));
     return {planned.plan.total_seconds * options.parts() + update,
-            {.arena = place_buffers(schedule.lifetimes).bytes,
+            {.arena = place_buffers(schedule).bytes,
              .packed = detail::packed_bytes(planned.graph, kernels, schedule),
              .weights = weights * sizeof(float),
              .results = results * sizeof(float),

@@ -180,7 +180,7 @@ inline void add_winograd(ConvQuantities const& c, int q, int r, double* f) {
                              c.batch * c.n * c.per_group * in * 3 * products};
     const double work[] = {c.batch * c.n * c.per_group * in * kernel * products,
                            c.batch * c.m * c.n * out * kernel * products,
-                           c.batch * c.n * c.per_group * in * gradient * products};
+                           c.batch * c.n * c.per_group * c.per_group * in * gradient * products};
     const auto add = [&f](const double* of) {
         const double forward = of[0], input = of[1], weights = of[2];
         for (const double value : {forward, input, weights, forward + input, forward + weights, weights + input}) {

@@ -2,7 +2,10 @@
 
 #include <primsel/core/archive.hpp>
 #include <primsel/core/finite.hpp>
+#include <primsel/forecast/chosen_model.hpp>
 #include <primsel/forecast/corrected_sum.hpp>
+#include <primsel/forecast/layer_memory.hpp>
+#include <primsel/forecast/layer_time.hpp>
 #include <primsel/forecast/trees.hpp>
 
 #include <cstddef>
@@ -30,8 +33,14 @@ struct NetworkForecast {
 
 /// The choices behind a Forecaster; inherit and override line by line.
 struct DefaultForecast {
-    using time_model = CorrectedSum;
-    using memory_model = CorrectedSum;
+    using time_model = ChosenModel<LayerTime<true, true>, LayerTime<true, false>, LayerTime<false, true>,
+                                   LayerTime<false, false>, CorrectedSum, NetworkForest>;
+    using memory_model = ChosenModel<LayerMemory, CorrectedSum, NetworkForest>;
+};
+/// The paper's method alone: random forests on the 42 features.
+struct ForestForecast {
+    using time_model = NetworkForest;
+    using memory_model = NetworkForest;
 };
 
 /// Forecasts time and memory of networks on a device of which only measurements exist: all of them of training, or all
@@ -51,10 +60,29 @@ public:
 
     /// Fits both models. Throws error if a value is not positive, or nothing was measured.
     [[nodiscard]] static Forecaster fit(std::span<const ProfiledNetwork> profile) {
+        return fit_by(
+            profile, [](auto const& loads, auto const& values) { return TimeModel::fit(loads, values); },
+            [](auto const& loads, auto const& values) { return MemoryModel::fit(loads, values); });
+    }
+    /// Fits one kind of model, of those between which the policies' ChosenModel chooses, to times and memory.
+    template <NetworkModel Model>
+    [[nodiscard]] static Forecaster fit_only(std::span<const ProfiledNetwork> profile) {
+        return fit_by(
+            profile,
+            [](auto const& loads, auto const& values) { return TimeModel::template fit_only<Model>(loads, values); },
+            [](auto const& loads, auto const& values) { return MemoryModel::template fit_only<Model>(loads, values); });
+    }
+    /// Fits the models by two functions of loads and values.
+    [[nodiscard]] static Forecaster fit_by(std::span<const ProfiledNetwork> profile, auto const& fit_time,
+                                           auto const& fit_memory) {
         Forecaster result;
-        result.time_ = fitted<TimeModel>(profile, &ProfiledNetwork::seconds);
-        result.memory_ = fitted<MemoryModel>(profile, &ProfiledNetwork::bytes);
+        result.time_ = fitted<TimeModel>(profile, &ProfiledNetwork::seconds, fit_time);
+        result.memory_ = fitted<MemoryModel>(profile, &ProfiledNetwork::bytes, fit_memory);
         if (!result.time_ && !result.memory_) fail("forecast: nothing to learn from");
+        for (ProfiledNetwork const& of : profile) {
+            if (of.load.training != profile[0].load.training) fail("forecast: measurements of training and of runs");
+        }
+        result.training_ = profile[0].load.training;
         return result;
     }
 
@@ -65,21 +93,29 @@ public:
         return result;
     }
     [[nodiscard]] NetworkForecast forecast(Graph const& graph, int batch) const {
-        return forecast(network_load(conv_sizes(graph), batch));
+        return forecast(network_load(graph, batch, training_));
     }
+
+    [[nodiscard]] std::optional<TimeModel> const& time() const { return time_; }
+    [[nodiscard]] std::optional<MemoryModel> const& memory() const { return memory_; }
+    /// Whether it was learned from steps of training.
+    [[nodiscard]] bool training() const { return training_; }
 
     /// Facts about the device.
     std::map<std::string, std::string> about;
 
     void archive(Archive& archive) {
-        archive(about);
+        std::uint8_t training = training_ ? 1 : 0;
+        archive(about, training);
+        archive.require(training <= 1, "a pass of ", int{training});
+        training_ = training == 1;
         part(archive, time_), part(archive, memory_);
     }
 
 private:
     template <class Model>
     [[nodiscard]] static std::optional<Model> fitted(std::span<const ProfiledNetwork> profile,
-                                                     double ProfiledNetwork::*value) {
+                                                     double ProfiledNetwork::*value, auto const& fit) {
         std::vector<NetworkLoad> loads;
         std::vector<double> values;
         for (ProfiledNetwork const& of : profile) {
@@ -87,7 +123,7 @@ private:
             loads.push_back(of.load), values.push_back(of.*value);
         }
         if (loads.empty()) return std::nullopt;
-        return Model::fit(loads, values);
+        return fit(loads, values);
     }
     template <class Model>
     static void part(Archive& archive, std::optional<Model>& model) {
@@ -101,10 +137,11 @@ private:
 
     std::optional<TimeModel> time_;
     std::optional<MemoryModel> memory_;
+    bool training_ = true;
 };
 
 namespace detail {
-inline constexpr std::string_view forecaster_format = "primsel forecaster 1\n";
+inline constexpr std::string_view forecaster_format = "primsel forecaster 3\n";
 }
 
 /// The forecaster as bytes, from which parse_forecaster makes one that forecasts the same, to the last bit.

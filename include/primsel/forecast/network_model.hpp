@@ -4,22 +4,34 @@
 #include <primsel/core/error.hpp>
 #include <primsel/core/finite.hpp>
 #include <primsel/forecast/features.hpp>
+#include <primsel/forecast/layer_work.hpp>
 
 #include <concepts>
 #include <cstddef>
 #include <span>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace primsel::inline PRIMSEL_ABI::forecast {
 
 /// The question to a network model: a network at a batch size.
 struct NetworkLoad {
     int batch = 1;
+    /// The paper's, of the convolutions.
     NetworkFeatures features;
+    /// All layers.
+    std::vector<LayerWork> layers;
+    /// A step of training, or a run.
+    bool training = true;
 };
-[[nodiscard]] inline NetworkLoad network_load(std::span<const ConvSizes> convolutions, int batch) {
-    return {batch, network_features(convolutions, batch)};
+[[nodiscard]] inline NetworkLoad network_load(Graph const& graph, int batch, bool training = true) {
+    return {batch, network_features(graph, batch), layer_works(graph), training};
+}
+/// The load of a network of which only the convolutions are known (see layer_works).
+[[nodiscard]] inline NetworkLoad network_load(std::span<const ConvSizes> convolutions, int batch, bool training = true,
+                                              bool batch_norms = true) {
+    return {batch, network_features(convolutions, batch), layer_works(convolutions, batch_norms), training};
 }
 
 /// A forecast and how far it may be off: one standard deviation, in the same unit.

@@ -6,6 +6,7 @@
 #include <primsel/learn/gaussian_process.hpp>
 #include <primsel/learn/linear.hpp>
 #include <primsel/learn/mlp.hpp>
+#include <primsel/learn/mlp_each.hpp>
 #include <primsel/learn/one_of.hpp>
 #include <primsel/learn/transfer.hpp>
 
@@ -15,7 +16,7 @@
 namespace primsel::inline PRIMSEL_ABI::learn {
 
 /// Any of the regressions that learn from one machine: what may be transferred to another.
-class SourceRegression : public OneOf<LinearRegression, Mlp, Forest, BoostedTrees, GaussianProcess> {
+class SourceRegression : public OneOf<LinearRegression, Mlp, MlpEach, Forest, BoostedTrees, GaussianProcess> {
 public:
     using OneOf::OneOf;
 };
@@ -23,7 +24,7 @@ public:
 /// Any of the regressions. Those that were transferred hold the one they began with, which was not: files nest no
 /// deeper.
 class AnyRegression
-    : public OneOf<LinearRegression, Mlp, Forest, BoostedTrees, GaussianProcess,
+    : public OneOf<LinearRegression, Mlp, MlpEach, Forest, BoostedTrees, GaussianProcess,
                    Transferred<SourceRegression, FactorCorrection>, Transferred<SourceRegression, DeviationCorrection>,
                    Transferred<SourceRegression, ChosenCorrection>> {
 public:

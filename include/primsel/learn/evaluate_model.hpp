@@ -4,9 +4,9 @@
 #include <primsel/cost/learned_cost.hpp>
 #include <primsel/learn/evaluate.hpp>
 #include <primsel/learn/log_predictions.hpp>
+#include <primsel/learn/measured_kinds.hpp>
 #include <primsel/learn/profile.hpp>
 #include <primsel/learn/subjects.hpp>
-#include <primsel/learn/tables.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -51,7 +51,7 @@ template <Regression R>
     const Dataset some = detail::known_part(measured, result.unknown, [&](std::string const& subject) {
         return position(subject) < trained.subjects.size();
     });
-    const FloatTable all = trained.regression.predict(features_of(some));
+    const FloatTable all = predict(trained, with_subjects(some, trained.subjects));
     FloatTable predicted(some.rows(), some.subjects.size());
     for (std::size_t i = 0; i < some.subjects.size(); ++i) {
         const std::size_t column = position(some.subjects[i]);

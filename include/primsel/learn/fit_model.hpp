@@ -6,6 +6,7 @@
 #include <primsel/core/number_text.hpp>
 #include <primsel/core/timer.hpp>
 #include <primsel/learn/evaluate.hpp>
+#include <primsel/learn/measured_kinds.hpp>
 #include <primsel/learn/profile.hpp>
 #include <primsel/learn/subjects.hpp>
 #include <primsel/learn/tables.hpp>
@@ -22,9 +23,11 @@
 namespace primsel::inline PRIMSEL_ABI::learn {
 
 /// The regressions that fit_model knows: Gaussian processes whose hyperparameters the primitives of a family share;
-/// gradient-boosted trees; random forests; a perceptron that is trained for 200 epochs; NN2 of Mulder et al. 2020,
-/// which is trained until its validation error stops falling; least squares.
-inline constexpr std::array<std::string_view, 6> regression_names{"gp", "boosted", "forest", "mlp", "nn2", "linear"};
+/// gradient-boosted trees; random forests; a perceptron that is trained for 200 epochs; NN1 and NN2 of Mulder et al.
+/// 2020, which see c, k, im, f and s alone (c and im of layouts) and are trained until their validation errors stop
+/// falling; least squares.
+inline constexpr std::array<std::string_view, 7> regression_names{"gp",  "boosted", "forest", "mlp",
+                                                                  "nn1", "nn2",     "linear"};
 
 struct FitOptions {
     /// One of regression_names.
@@ -53,14 +56,16 @@ struct FittedModel {
 
 namespace detail {
 
-[[nodiscard]] inline MlpOptions nn2_options(std::uint64_t seed) {
-    MlpOptions options;
+/// The options of NN1 or NN2 for such data.
+[[nodiscard]] inline MlpOptions published_options(MlpOptions options, Dataset const& data, std::uint64_t seed) {
+    options.features = data.of_layouts() ? LayoutFeatures::raw : ConvFeatures::raw;
     options.seed = seed;
     return options;
 }
-/// As large, but trained for a bounded time, and less by what lies far off.
+/// As large as NN2, but trained for a bounded time, and less by what lies far off.
 [[nodiscard]] inline MlpOptions mlp_options(std::uint64_t seed) {
-    MlpOptions options = nn2_options(seed);
+    MlpOptions options;
+    options.seed = seed;
     options.learning_rate = 2e-3;
     options.batch = 256;
     options.most_epochs = options.patience = 200;
@@ -83,9 +88,13 @@ namespace detail {
         if (data.of_layouts()) gp.steps = 150;  // few samples
         return GaussianProcess::fit(x, y, labels_of(data), gp, executor);
     }
-    if (options.regression == "mlp" || options.regression == "nn2") {
-        return Mlp::fit(x, y, features.select(split.validation), times.select(split.validation),
-                        options.regression == "nn2" ? nn2_options(seed) : mlp_options(seed), executor);
+    const FloatTable vx = features.select(split.validation), vy = times.select(split.validation);
+    if (options.regression == "mlp") return Mlp::fit(x, y, vx, vy, mlp_options(seed), executor);
+    if (options.regression == "nn1") {
+        return MlpEach::fit(x, y, vx, vy, published_options(MlpOptions::nn1(), data, seed), executor);
+    }
+    if (options.regression == "nn2") {
+        return Mlp::fit(x, y, vx, vy, published_options(MlpOptions(), data, seed), executor);
     }
     std::string names;
     for (const std::string_view name : regression_names) names += join(names.empty() ? "" : ", ", name);
@@ -102,9 +111,11 @@ namespace detail {
     // Subjects that no row to learn from has are left to other models.
     const Dataset some = with_subjects(data, without_idle(data.select(split.train)).subjects);
     const FloatTable features = features_of(some), times = log_times(some);
-    Trained<AnyRegression> trained{some.subjects, fit_named(options, some, split, features, times, executor)};
+    Trained<AnyRegression> trained{some.subjects, fit_named(options, some, split, features, times, executor), false,
+                                   measured_kinds(some.select(split.train))};
     report = {.what = what_of(data), .name = name, .rows = split.train.size(), .seconds = timer.seconds(), .test = {}};
-    report.test = evaluate(some.select(split.test), trained.regression.predict(features.select(split.test)));
+    const Dataset test = some.select(split.test);
+    report.test = evaluate(test, predict(trained, test));
     return trained;
 }
 

@@ -31,10 +31,16 @@ void each_speed(M& machine, Visit const& visit) {
     }
     visit("idle_bandwidth", machine.idle_bandwidth);
     visit("l2_bytes", machine.l2_bytes);
+    visit("threads", machine.threads);
+    visit("threads_flops", machine.threads_flops);
+    visit("threads_cache_bandwidth", machine.threads_cache_bandwidth);
+    visit("threads_memory_bandwidth", machine.threads_memory_bandwidth);
+    visit("threads_loops", machine.threads_loops);
 }
 /// The speed is missing in older profiles; 0 stands for it.
 [[nodiscard]] inline bool may_be_unknown(std::string_view speed) {
-    return speed == "idle_bandwidth" || speed == "l2_bytes" || speed == "bf16_flops" || speed == "int8_flops";
+    return speed == "idle_bandwidth" || speed == "l2_bytes" || speed == "bf16_flops" || speed == "int8_flops" ||
+           speed.starts_with("threads");
 }
 }  // namespace detail
 

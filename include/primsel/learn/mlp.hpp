@@ -1,11 +1,12 @@
 // Opt-in: needs Eigen (the CMake target primsel::eigen).
 #pragma once
 
+#include <primsel/core/aligned_buffer.hpp>
 #include <primsel/core/executor.hpp>
 #include <primsel/core/finite.hpp>
-#include <primsel/cost/features.hpp>
 #include <primsel/cost/standardizer.hpp>
 #include <primsel/cost/table.hpp>
+#include <primsel/gemm/multiply.hpp>
 #include <primsel/learn/dataset.hpp>
 
 #include <Eigen/Core>
@@ -16,6 +17,7 @@
 #include <cstdint>
 #include <limits>
 #include <random>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -23,6 +25,8 @@ namespace primsel::inline PRIMSEL_ABI::learn {
 
 /// How a multi-layer perceptron is trained. The defaults are those of NN2 (table 3 of Mulder et al. 2020).
 struct MlpOptions {
+    /// The number of features that it sees, which are the first ones; 0 for all of them.
+    std::size_t features = 0;
     std::vector<std::size_t> hidden{128, 512, 512, 128};
     double learning_rate = 1e-3;
     double weight_decay = 1e-5;
@@ -49,20 +53,22 @@ struct MlpTraining {
 
 /// A multi-layer perceptron with ReLU between its layers, one output a target. Inputs and targets are standardised; the
 /// loss is the mean square over the targets that were measured (Mulder et al. 2020, section 3.3); Adam optimises.
-/// Deterministic by seed, whatever the number of threads: gradients of fixed slices are added in a fixed order.
+/// Deterministic by seed, whatever the number of threads: products give the same bits for each (Gemm).
 class Mlp {
 public:
     /// Its name in files.
     static constexpr std::string_view kind = "mlp";
 
-    /// A row a sample; NaN stands for a target that was not measured. Validation rows decide when to stop.
+    /// A row a sample; NaN stands for a target that was not measured. Validation rows decide when to stop;
+    /// where they have no target, those to learn from do.
     [[nodiscard]] static Mlp fit(FloatTable const& features, FloatTable const& targets,
                                  FloatTable const& validation_features, FloatTable const& validation_targets,
                                  MlpOptions const& options, ExecutorRef executor, MlpTraining* training = nullptr) {
         Mlp model;
-        model.inputs_ = Standardizer(features);
+        const std::size_t seen = options.features == 0 ? features.columns : options.features;
+        model.inputs_ = Standardizer(features.first_columns(seen));
         model.outputs_ = Standardizer(targets);
-        model.draw(features.columns, targets.columns, options);
+        model.draw(seen, targets.columns, options);
         model.train(features, targets, validation_features, validation_targets, options, executor, training);
         return model;
     }
@@ -75,26 +81,22 @@ public:
     }
 
     [[nodiscard]] FloatTable predict(FloatTable const& features) const {
-        const FloatTable x = inputs_.forward(features);
-        Matrix values = columns_of(x);
-        for (std::size_t i = 0; i < layers_.size(); ++i) {
-            Matrix next = layers_[i].weights * values;
-            next.colwise() += layers_[i].bias;
-            if (i + 1 < layers_.size()) next = next.cwiseMax(0.0F);
-            values = std::move(next);
-        }
+        Sequential executor;
+        Pass pass(layers_.size());
+        pass.begin(inputs_.forward(features.first_columns(inputs_.columns())));
+        forward(pass, executor);
         FloatTable result(features.rows(), outputs_.columns(), 0.0F);
-        std::copy_n(values.data(), values.size(), result.values.begin());
+        std::copy_n(pass.values.back().data(), result.values.size(), result.values.begin());
         return outputs_.back(std::move(result));
     }
 
-    /// Reads or writes the model; `features` and `targets` are what it must have.
+    /// Reads or writes the model; `features` are the most that it may see, `targets` are what it must have.
     void archive(Archive& archive, std::size_t features, std::size_t targets) {
         archive(inputs_, outputs_, layers_);
-        archive.require(inputs_.columns() == features && outputs_.columns() == targets, "a perceptron of ",
-                        inputs_.columns(), " features and ", outputs_.columns(), " targets where there are ", features,
-                        " and ", targets);
-        std::size_t width = features;
+        archive.require(inputs_.columns() > 0 && inputs_.columns() <= features && outputs_.columns() == targets,
+                        "a perceptron of ", inputs_.columns(), " features and ", outputs_.columns(),
+                        " targets where there are ", features, " and ", targets);
+        std::size_t width = inputs_.columns();
         for (Layer const& layer : layers_) {
             archive.require(
                 layer.weights.cols() == static_cast<Eigen::Index>(width) && layer.weights.rows() == layer.bias.size(),
@@ -115,9 +117,31 @@ private:
     };
     using Layers = std::vector<Layer>;
 
+    /// The values of each layer for some samples, a column each, and memory for products.
+    struct Pass {
+        std::vector<Matrix> values;  // [0] are the inputs
+        AlignedBuffer scratch;
+
+        explicit Pass(std::size_t layers) : values(layers + 1) {}
+        void begin(FloatTable const& inputs) { values[0] = columns_of(inputs); }
+        void multiply(GemmArgs args) {
+            const std::size_t floats = gemm::multiply_scratch<default_arch>(args);
+            if (floats > scratch.size()) scratch = AlignedBuffer(floats);
+            args.scratch = scratch.data();
+            gemm::multiply<default_arch>(args);
+        }
+    };
+
     /// A column a sample.
     [[nodiscard]] static Eigen::Map<const Matrix> columns_of(FloatTable const& table) {
         return {table.values.data(), static_cast<Eigen::Index>(table.columns), static_cast<Eigen::Index>(table.rows())};
+    }
+    /// As products see a matrix: its columns are their rows, or their columns.
+    [[nodiscard]] static MatrixView as_rows(Matrix const& matrix) {
+        return row_major(matrix.data(), static_cast<std::size_t>(matrix.rows()));
+    }
+    [[nodiscard]] static MatrixView as_columns(Matrix const& matrix) {
+        return transposed(matrix.data(), static_cast<std::size_t>(matrix.rows()));
     }
     [[nodiscard]] static Layers zeros_like(Layers const& layers) {
         Layers zeros;
@@ -148,17 +172,10 @@ private:
         }
     }
 
-    /// The contribution of one slice of a batch: gradient, sum of losses and number of measured targets.
-    struct Slice {
-        Layers gradient;
-        std::vector<Matrix> values;  // of each layer; [0] are the inputs
+    /// Replaces each prediction by the derivative of its loss; 0 where nothing was measured. Returns the sum of the
+    /// losses, and counts the measured targets.
+    static double derive(Matrix& predicted, Matrix const& wanted, double huber, std::size_t& measured) {
         double loss = 0;
-        std::size_t measured = 0;
-    };
-
-    /// The loss of each measured target and, in its place, the derivative.
-    static void derive(Matrix& predicted, Matrix const& wanted, double huber, double& loss, std::size_t& measured) {
-        loss = 0;
         measured = 0;
         for (Eigen::Index i = 0; i < predicted.size(); ++i) {
             float& value = predicted.data()[i];
@@ -172,49 +189,73 @@ private:
             value = static_cast<float>(2 * (size <= huber ? error : std::copysign(huber, error)));
             ++measured;
         }
+        return loss;
     }
-    void forward(Slice& slice) const {
+    void forward(Pass& pass, ExecutorRef executor) const {
         for (std::size_t i = 0; i < layers_.size(); ++i) {
-            Matrix& next = slice.values[i + 1];
-            next.noalias() = layers_[i].weights * slice.values[i];
-            next.colwise() += layers_[i].bias;
-            if (i + 1 < layers_.size()) next = next.cwiseMax(0.0F);
+            Layer const& layer = layers_[i];
+            Matrix const& before = pass.values[i];
+            Matrix& next = pass.values[i + 1];
+            next.resize(layer.weights.rows(), before.cols());
+            if (before.cols() == 0) continue;
+            pass.multiply({.m = static_cast<int>(next.cols()),
+                           .n = static_cast<int>(next.rows()),
+                           .k = static_cast<int>(before.rows()),
+                           .a = as_rows(before),
+                           .b = as_rows(layer.weights),
+                           .c = next.data(),
+                           .c_stride = static_cast<std::size_t>(next.rows()),
+                           .column_bias = layer.bias.data(),
+                           .clamp = i + 1 < layers_.size() ? relu_clamp : Clamp{},
+                           .executor = executor});
         }
     }
-    void backward(Slice& slice, Matrix const& wanted, double huber) const {
-        if (wanted.cols() == 0) {  // of a batch of few rows
-            for (Layer& layer : slice.gradient) layer.weights.setZero(), layer.bias.setZero();
-            slice.loss = 0, slice.measured = 0;
-            return;
-        }
-        forward(slice);
-        derive(slice.values.back(), wanted, huber, slice.loss, slice.measured);
+    /// The gradient of the loss whose derivative by the outputs is in the pass, which is used up.
+    void backward(Pass& pass, Layers& gradient, ExecutorRef executor) const {
         for (std::size_t i = layers_.size(); i-- > 0;) {
-            Matrix const& delta = slice.values[i + 1];
-            slice.gradient[i].weights.noalias() = delta * slice.values[i].transpose();
-            slice.gradient[i].bias = delta.rowwise().sum();
+            Matrix const& delta = pass.values[i + 1];
+            Matrix& values = pass.values[i];
+            const auto outputs = static_cast<int>(delta.rows()), inputs = static_cast<int>(values.rows()),
+                       samples = static_cast<int>(delta.cols());
+            pass.multiply({.m = inputs,
+                           .n = outputs,
+                           .k = samples,
+                           .a = as_columns(values),
+                           .b = as_rows(delta),
+                           .c = gradient[i].weights.data(),
+                           .c_stride = static_cast<std::size_t>(outputs),
+                           .executor = executor});
+            gradient[i].bias.setZero();
+            for (auto const& sample : delta.colwise()) gradient[i].bias += sample;
             if (i == 0) break;
-            const Matrix before = layers_[i].weights.transpose() * delta;
-            slice.values[i] = (slice.values[i].array() > 0).select(before, 0.0F);
+            Matrix before(inputs, samples);
+            pass.multiply({.m = samples,
+                           .n = inputs,
+                           .k = outputs,
+                           .a = as_rows(delta),
+                           .b = as_columns(layers_[i].weights),
+                           .c = before.data(),
+                           .c_stride = static_cast<std::size_t>(inputs),
+                           .executor = executor});
+            values = (values.array() > 0).select(before, 0.0F);
         }
     }
 
     void train(FloatTable const& features, FloatTable const& targets, FloatTable const& validation_features,
                FloatTable const& validation_targets, MlpOptions const& options, ExecutorRef executor,
                MlpTraining* training) {
-        constexpr std::size_t slices = 4;
-        const FloatTable x = inputs_.forward(features), y = outputs_.forward(targets);
-        const FloatTable vx = inputs_.forward(validation_features), vy = outputs_.forward(validation_targets);
-        std::vector<Slice> parts(slices);
-        for (Slice& part : parts) part.gradient = zeros_like(layers_), part.values.resize(layers_.size() + 1);
-        Slice judge;
-        judge.values.resize(layers_.size() + 1);
-        judge.values[0] = columns_of(vx);
+        const auto seen = [this](FloatTable const& all) {
+            return inputs_.forward(all.first_columns(inputs_.columns()));
+        };
+        const FloatTable x = seen(features), y = outputs_.forward(targets), vy = outputs_.forward(validation_targets);
         const Matrix judged = columns_of(vy);
-        Layers first = zeros_like(layers_), second = zeros_like(layers_), best = layers_;
+        Pass judge(layers_.size()), pass(layers_.size());
+        judge.begin(seen(validation_features));
+        Adam adam{zeros_like(layers_), zeros_like(layers_), zeros_like(layers_)};
+        Layers best = layers_;
         MlpTraining done{.validation_loss = std::numeric_limits<double>::infinity()};
         const std::size_t rows = x.rows(), batch = std::min(options.batch, rows);
-        double step = 0;
+        Matrix wanted;
         for (std::size_t epoch = 0; epoch < options.most_epochs && epoch - done.best_epoch <= options.patience;
              ++epoch) {
             const std::vector<std::size_t> order = shuffled(rows, options.seed * 1'000'003 + epoch);
@@ -222,35 +263,31 @@ private:
             double loss = 0;
             std::size_t measured = 0;
             for (std::size_t begin = 0; begin < rows; begin += batch) {
-                const std::size_t count = std::min(batch, rows - begin);
-                executor.parallel_for(slices, [&](std::size_t slice, std::size_t) {
-                    const std::size_t from = begin + slice * count / slices, to = begin + (slice + 1) * count / slices;
-                    Matrix wanted(static_cast<Eigen::Index>(y.columns), static_cast<Eigen::Index>(to - from));
-                    Matrix& in = parts[slice].values[0];
-                    in.resize(static_cast<Eigen::Index>(x.columns), wanted.cols());
-                    for (std::size_t i = from; i < to; ++i) {
-                        const auto column = static_cast<Eigen::Index>(i - from);
-                        in.col(column) = columns_of(x).col(static_cast<Eigen::Index>(order[i]));
-                        wanted.col(column) = columns_of(y).col(static_cast<Eigen::Index>(order[i]));
-                    }
-                    backward(parts[slice], wanted, options.huber);
-                });
+                const auto count = static_cast<Eigen::Index>(std::min(batch, rows - begin));
+                pass.values[0].resize(static_cast<Eigen::Index>(x.columns), count);
+                wanted.resize(static_cast<Eigen::Index>(y.columns), count);
+                for (Eigen::Index i = 0; i < count; ++i) {
+                    const auto row = static_cast<Eigen::Index>(order[begin + static_cast<std::size_t>(i)]);
+                    pass.values[0].col(i) = columns_of(x).col(row);
+                    wanted.col(i) = columns_of(y).col(row);
+                }
+                forward(pass, executor);
                 std::size_t in_batch = 0;
-                for (Slice const& part : parts) loss += part.loss, in_batch += part.measured;
+                loss += derive(pass.values.back(), wanted, options.huber, in_batch);
                 measured += in_batch;
                 if (in_batch == 0) continue;
-                step += 1;
-                update(parts, first, second, options, rate, step, 1.0F / static_cast<float>(in_batch));
+                backward(pass, adam.gradient, executor);
+                adam.update(layers_, options, rate, 1.0F / static_cast<float>(in_batch), executor);
             }
             done.epochs = epoch + 1;
-            forward(judge);
-            double validation = 0;
+            forward(judge, executor);
             std::size_t judged_count = 0;
-            derive(judge.values.back(), judged, options.huber, validation, judged_count);
-            validation /= static_cast<double>(std::max<std::size_t>(judged_count, 1));
+            const double sum = derive(judge.values.back(), judged, options.huber, judged_count);
+            const double trained = loss / static_cast<double>(std::max<std::size_t>(measured, 1)),
+                         validation = judged_count > 0 ? sum / static_cast<double>(judged_count) : trained;
             if (validation < done.validation_loss) {
                 done.validation_loss = validation;
-                done.train_loss = loss / static_cast<double>(std::max<std::size_t>(measured, 1));
+                done.train_loss = trained;
                 done.best_epoch = epoch;
                 best = layers_;
             }
@@ -267,28 +304,40 @@ private:
                (at < rise ? 0.04 + 0.96 * at / rise : 0.5 * (1 + std::cos(pi * (at - rise) / (1 - rise))));
     }
 
-    /// One step of Adam (Kingma and Ba 2015), the decay of the weights within the gradient.
-    void update(std::vector<Slice> const& parts, Layers& first, Layers& second, MlpOptions const& options, double rate,
-                double step, float scale) {
-        constexpr float b1 = 0.9F, b2 = 0.999F, epsilon = 1e-8F;
-        const auto decay = static_cast<float>(options.weight_decay);
-        const auto size = static_cast<float>(rate / (1 - std::pow(0.9, step)));
-        const auto correction = static_cast<float>(1 / std::sqrt(1 - std::pow(0.999, step)));
-        const auto change = [&](auto& values, auto& m, auto& v, auto const& gradient_of) {
-            auto gradient = (gradient_of(parts[0]) * scale).eval();
-            for (std::size_t i = 1; i < parts.size(); ++i) gradient += gradient_of(parts[i]) * scale;
-            gradient += decay * values;
-            m = b1 * m + (1 - b1) * gradient;
-            v = b2 * v + (1 - b2) * gradient.cwiseAbs2();
-            values.array() -= size * m.array() / (correction * v.array().sqrt() + epsilon);
-        };
-        for (std::size_t i = 0; i < layers_.size(); ++i) {
-            change(layers_[i].weights, first[i].weights, second[i].weights,
-                   [i](Slice const& part) -> Matrix const& { return part.gradient[i].weights; });
-            change(layers_[i].bias, first[i].bias, second[i].bias,
-                   [i](Slice const& part) -> Vector const& { return part.gradient[i].bias; });
+    /// Adam (Kingma and Ba 2015), the decay of the weights within the gradient.
+    struct Adam {
+        Layers gradient, first, second;
+        double steps = 0;
+
+        /// The gradient is times `scale`.
+        void update(Layers& layers, MlpOptions const& options, double rate, float scale, ExecutorRef executor) {
+            steps += 1;
+            const auto decay = static_cast<float>(options.weight_decay);
+            const auto size = static_cast<float>(rate / (1 - std::pow(0.9, steps)));
+            const auto correction = static_cast<float>(1 / std::sqrt(1 - std::pow(0.999, steps)));
+            const auto change = [&](auto& values, auto& by, auto& mean, auto& square) {
+                constexpr std::size_t block = 1024;  // floats: what is computed of a block stays in L1
+                const auto count = static_cast<std::size_t>(values.size());
+                executor.parallel_for((count + block - 1) / block, [&](std::size_t at, std::size_t) {
+                    constexpr float b1 = 0.9F, b2 = 0.999F, epsilon = 1e-8F;
+                    const std::size_t begin = at * block;
+                    const auto part = [&](auto& all) {
+                        return Eigen::Map<Eigen::ArrayXf>(all.data() + begin,
+                                                          static_cast<Eigen::Index>(std::min(block, count - begin)));
+                    };
+                    auto w = part(values), g = part(by), m = part(mean), v = part(square);
+                    g = scale * g + decay * w;
+                    m = b1 * m + (1 - b1) * g;
+                    v = b2 * v + (1 - b2) * g.square();
+                    w -= size * m / (correction * v.sqrt() + epsilon);
+                });
+            };
+            for (std::size_t i = 0; i < layers.size(); ++i) {
+                change(layers[i].weights, gradient[i].weights, first[i].weights, second[i].weights);
+                change(layers[i].bias, gradient[i].bias, first[i].bias, second[i].bias);
+            }
         }
-    }
+    };
 
     Standardizer inputs_, outputs_;
     Layers layers_;

@@ -23,8 +23,9 @@ namespace primsel::inline PRIMSEL_ABI::learn {
 class Recorded {
 public:
     static constexpr std::string_view name = "recorded";
-    static constexpr std::string_view ignores[] = {"packs", "layer_by_layer", "data_reuse_bytes", "weight_reuse_bytes",
-                                                   "weight_reuse_operations"};
+    static constexpr std::string_view ignores[] = {
+        "packs",   "layer_by_layer", "data_reuse_bytes",       "weight_reuse_bytes",
+        "threads", "apart",          "weight_reuse_operations"};
     /// Seconds of what was not measured: no plan chooses it while there is anything else.
     static constexpr double beyond = 1e3;
 

@@ -35,7 +35,12 @@ struct TrainedModel {
         archive(about);
         const auto part = [&](Trained<AnyRegression>& trained, std::size_t features) {
             archive.require(!trained.relative, "what was learned relative to another model is not kept in files");
-            archive(trained.subjects);
+            archive(trained.subjects, trained.kinds);
+            archive.require(trained.kinds.empty() || trained.kinds.size() == trained.subjects.size(), "kinds of ",
+                            trained.kinds.size(), " subjects where there are ", trained.subjects.size());
+            for (auto const& kinds : trained.kinds) {
+                archive.require(std::ranges::is_sorted(kinds), "kinds of convolutions out of order");
+            }
             if (!trained.subjects.empty()) trained.regression.archive(archive, features, trained.subjects.size());
         };
         part(primitives, ConvFeatures::count);
@@ -55,7 +60,7 @@ template <Regression R>
         if (regression == nullptr) {
             fail("trained model: its regression is of the kind '", trained.regression.kind(), "', not '", R::kind, "'");
         }
-        return {std::move(trained.subjects), *regression, trained.relative};
+        return {std::move(trained.subjects), *regression, trained.relative, std::move(trained.kinds)};
     }
 }
 
@@ -73,7 +78,7 @@ namespace detail {
 
 // A model's bytes: this line, then how many bytes there are behind both numbers, their checksum, and they themselves.
 inline constexpr std::string_view model_format = "primsel model ";
-inline constexpr std::string_view model_format_version = "1\n";
+inline constexpr std::string_view model_format_version = "2\n";
 inline constexpr std::size_t model_header_bytes =
     model_format.size() + model_format_version.size() + 2 * sizeof(std::uint64_t);
 
@@ -105,7 +110,7 @@ inline constexpr std::size_t model_header_bytes =
     const std::string_view rest = text.substr(detail::model_format.size());
     if (!rest.starts_with(detail::model_format_version)) {
         const std::string_view version = rest.substr(0, std::min(rest.find('\n'), std::size_t{8}));
-        fail(name, ": this version of the library reads models of format 1, not ", version);
+        fail(name, ": this version of the library reads models of format 2, not ", version);
     }
     std::uint64_t size = 0, sum = 0;
     const std::size_t at = detail::model_header_bytes - 2 * sizeof(size);

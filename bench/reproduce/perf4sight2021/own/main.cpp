@@ -1,7 +1,7 @@
 // Measures our own trainer and engine for the tables of Rajagopal and Bouganis 2021. What is in the table already is
 // not measured again, and after so many seconds no more is begun: call it until it says that nothing is left.
 //
-//     reproduce_perf4sight2021_own measure networks|strategies|subnets TABLE.csv [SECONDS]
+//     reproduce_perf4sight2021_own measure networks|levels|strategies|subnets TABLE.csv [SECONDS]
 //     reproduce_perf4sight2021_own table2
 #include <primsel/core/statistics.hpp>
 #include <primsel/core/timer.hpp>
@@ -60,6 +60,20 @@ std::vector<ps::forecast::ProfileKey> networks() {
     }
     return keys;
 }
+/// Training and inference of networks thinned to the paper's levels, and to some that it tests.
+std::vector<ps::forecast::ProfileKey> levels() {
+    std::vector<ps::forecast::ProfileKey> keys;
+    for (const bool training : {true, false}) {
+        for (const char* const name : {"resnet18", "mobilenet_v2", "squeezenet1_1", "mnasnet1_0"}) {
+            const int size = std::string_view(name) == "squeezenet1_1" ? 96 : 64;
+            for (const int batch : {2, 8, 24}) {
+                for (const double level : {0.0, 0.2, 0.3, 0.5, 0.6, 0.7, 0.9})
+                    keys.push_back({name, size, size, {level, "random", 1}, batch, training});
+            }
+        }
+    }
+    return keys;
+}
 /// A hundred ways to take half of MobileNetV2's filters.
 std::vector<ps::forecast::ProfileKey> strategies() {
     std::vector<ps::forecast::ProfileKey> keys;
@@ -86,7 +100,9 @@ std::vector<Task> tasks_of(std::string_view what) {
         }
         return tasks;
     }
-    for (ps::forecast::ProfileKey const& key : what == "strategies" ? strategies() : networks())
+    for (ps::forecast::ProfileKey const& key : what == "strategies" ? strategies()
+                                               : what == "levels"   ? levels()
+                                                                    : networks())
         tasks.push_back({key, ps::Graph()});
     return tasks;
 }
@@ -201,8 +217,10 @@ int run(int argc, char** argv) {
         return 0;
     }
     const std::string_view what = argc > 2 ? argv[2] : "";
-    if (mode != "measure" || argc < 4 || (what != "networks" && what != "strategies" && what != "subnets")) {
-        std::puts("reproduce_perf4sight2021_own: measure networks|strategies|subnets TABLE.csv [SECONDS], or table2");
+    if (mode != "measure" || argc < 4 ||
+        (what != "networks" && what != "levels" && what != "strategies" && what != "subnets")) {
+        std::puts(
+            "reproduce_perf4sight2021_own: measure networks|levels|strategies|subnets TABLE.csv [SECONDS], or table2");
         return 2;
     }
     double seconds = std::numeric_limits<double>::infinity();
