@@ -41,7 +41,7 @@ policies:
         frequency: 1
 )";
 
-TEST_CASE("the schedule of Fay and Hunt 2021, figure 14") {
+TEST_CASE("the schedule of Fay-Hunt 2021, figure 14") {
     const ps::prune::PruningSchedule schedule = ps::prune::parse_schedule(ps::parse_yaml("s.yaml", figure14));
     REQUIRE(schedule.pruners.size() == 1);
     CHECK(schedule.pruners[0].name == "layer_1_conv_pruner");
@@ -69,7 +69,7 @@ parameters:
         value: 3
 )";
 
-TEST_CASE("the sweep of Fay and Hunt 2021, figure 16, is the same in JSON") {
+TEST_CASE("the sweep of Fay-Hunt 2021, figure 16, is the same in JSON") {
     const ps::search::Sweep yaml = ps::search::parse_sweep(ps::parse_yaml("s.yaml", figure16));
     const ps::search::Sweep json = ps::search::parse_sweep(ps::parse_json_settings(
         "s.json", R"({"program": "pipeline.py", "method": "bayes", "metric": {"goal": "minimize", "name": "Latency"},

@@ -118,6 +118,36 @@ TEST_CASE("a cosine of a file ends at its eta_min") {
     CHECK_THROWS_WITH_AS((void)parsed_with("-1"), doctest::Contains("s.json:15: expected a number from 0"), ps::error);
 }
 
+TEST_CASE("extensions and thinning policies of a schedule are understood and change no other policy") {
+    std::string other(text);
+    const auto insert = [&](std::string_view before, std::string_view what) { other.insert(other.find(before), what); };
+    insert("\"policies\"", R"("extensions": {"thin": {"class": "FilterRemover", "thinning_func_str": "remove_filters",
+                                                      "arch": "resnet56_cifar", "dataset": "cifar10"}},
+  )");
+    insert("{\"lr_scheduler\"", R"({"extension": {"instance_name": "thin"}, "epochs": [1]},
+    )");
+    const ps::prune::PruningSchedule schedule = parsed(other), without = parsed();
+    CHECK(schedule.thinners == std::vector<std::string>{"thin"});
+    CHECK(without.thinners.empty());
+    REQUIRE(schedule.policies.size() == without.policies.size());
+    for (std::size_t i = 0; i < schedule.policies.size(); ++i) {
+        CHECK(schedule.policies[i].prunes == without.policies[i].prunes);
+        CHECK(schedule.policies[i].instance == without.policies[i].instance);
+        CHECK(schedule.policies[i].epochs == without.policies[i].epochs);
+    }
+    const auto refused = [&](std::string_view old, std::string_view by, const char* why) {
+        std::string wrong = other;
+        wrong.replace(wrong.find(old), old.size(), by);
+        CHECK_THROWS_WITH_AS((void)parsed(wrong), doctest::Contains(why), ps::error);
+    };
+    refused("FilterRemover", "FilterMover", "s.json:16: 'FilterMover' is none of FilterRemover");
+    refused("remove_filters", "remove_filter", "did you mean remove_filters?");
+    refused(R"("instance_name": "thin")", R"("instance_name": "thinn")",
+            "s.json:21: there is no extension 'thinn'; did you mean thin?");
+    refused(R"({"extension": )", R"({"pruner": {"instance_name": "one"}, "extension": )", "is for one instance");
+    refused(R"({"extension": {"instance_name": "thin"}, )", "{", "needs one of pruner, lr_scheduler, extension");
+}
+
 TEST_CASE("what a schedule must not say, with its line") {
     const auto refused = [](std::string_view old, std::string_view by, const char* why) {
         std::string other(text);
@@ -141,7 +171,8 @@ TEST_CASE("what a schedule must not say, with its line") {
     refused("\"epochs\": [1]", "\"epochs\": [1], \"frequency\": 2", "exclude each other");
     refused("\"slow\": {", "\"one\": {", "the key \"one\" is given twice, in lines 3 and 9");
     refused("\"policies\"", "\"polices\"",
-            "s.json:16: 'polices' is none of version, pruners, lr_schedulers, policies; did you");
+            "s.json:16: 'polices' is none of version, pruners, lr_schedulers, extensions, policies; did "
+            "you");
     refused("},\n    \"slow\"", "}\n    \"slow\"", "s.json:9:5: not valid JSON: Missing a comma");
     refused("Filters", "Rows", "s.json:5: 'Rows' is none of Filters, Channels");
     std::string deep;

@@ -34,6 +34,18 @@ TEST_CASE("of trials that come one after another about one in three goes on from
     CHECK(went_on < 125);
 }
 
+TEST_CASE("strict or not, a rung judges at its own step; the worse of two stops only if it is strict") {
+    for (const bool strict : {false, true}) {
+        ps::search::SuccessiveHalving halving({.least_steps = 3, .factor = 3, .strict = strict});
+        CHECK(halving.goes_on(0, 2, 9.0));
+        CHECK(halving.goes_on(0, 3, 1.0));
+        CHECK(std::isfinite(halving.limit(3)) == strict);
+        CHECK(halving.goes_on(1, 3, 2.0) != strict);
+        CHECK_FALSE(halving.goes_on(2, 3, 3.0));
+        CHECK(halving.goes_on(3, 3, 0.5));
+    }
+}
+
 TEST_CASE("rungs lie at powers of the factor") {
     const ps::search::SuccessiveHalving halving({.least_steps = 2, .factor = 3});
     for (std::size_t steps = 0; steps < 60; ++steps) {

@@ -4,7 +4,9 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <vector>
 
 namespace influence {
@@ -45,6 +47,33 @@ TEST_CASE("importance goes to what decides, whether it has an order or not") {
     for (ps::search::Influence const& each : found) sum += each.importance;
     CHECK(sum == doctest::Approx(1));
     CHECK(ps::search::influences(space, {}, {}).size() == 4);
+}
+
+TEST_CASE("two parameters that only act together rank above those that do nothing") {
+    // An exclusive or: alone, neither says anything of the metric.
+    for (const bool texts : {false, true}) {
+        const auto parameter = [&](const char* name) {
+            return texts ? ps::search::Parameter::values(name, {"off", "on"}) : ps::search::Parameter::real(name, 0, 1);
+        };
+        const ps::search::Space space({parameter("a"), parameter("b"), ps::search::Parameter::real("noise", 0, 1),
+                                       ps::search::Parameter::values("idle", {"x", "y", "z"})});
+        for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+            ps::search::RandomSearch random(space, seed);
+            std::vector<ps::search::SearchPoint> points;
+            std::vector<double> metric;
+            for (int i = 0; i < 60; ++i) {
+                points.push_back(random.ask().value());
+                const std::vector<double> shares = space.shares_of(points.back());
+                metric.push_back((shares[0] < 0.5) != (shares[1] < 0.5) ? 1 : 0);
+            }
+            const std::vector<ps::search::Influence> found = ps::search::influences(space, points, metric, seed);
+            CAPTURE(texts);
+            CAPTURE(seed);
+            const double idle = std::max(found[2].importance, found[3].importance);
+            CHECK(found[0].importance > 2 * idle);
+            CHECK(found[1].importance > 2 * idle);
+        }
+    }
 }
 
 }  // namespace

@@ -141,6 +141,19 @@ TEST_CASE("what is known of a sweep grows as results come in") {
     CHECK(run.influences("loss")[1].importance < 0.2);
 }
 
+TEST_CASE("no trial begins after the target is reached") {
+    ps::search::Sweep sweep = sweep_of(400);
+    sweep.goals[0].target = 0.01;
+    const scratch::Folder folder;
+    ps::search::TrialLog log(folder.file("log"), sweep.space);
+    const auto run = ps::search::run_sweep(sweep, ps::search::RandomSearch(sweep.space, 4), log, 1, Loss{sweep}, go_on);
+    REQUIRE(run.trials().size() < 400);
+    for (ps::search::Trial const& trial : run.trials()) {
+        const bool last = trial.number == run.trials().back().number;
+        CHECK((trial.failure.empty() && trial.metrics.at("loss") <= 0.01) == last);
+    }
+}
+
 TEST_CASE("a budget in seconds, a space that is used up, and the reasons of who refuses") {
     ps::search::Sweep sweep = sweep_of(1000);
     sweep.space = spaces::small();

@@ -24,7 +24,11 @@ inline ps::search::Space small() {
 inline std::vector<ps::search::Space> any() {
     return {mixed(), small(), ps::search::Space({ps::search::Parameter::real("x", -2, 3)}),
             ps::search::Space({ps::search::Parameter::integer("n", 1, 100'000, ps::search::Spacing::logarithmic),
-                               ps::search::Parameter::real("y", 5, 5)})};
+                               ps::search::Parameter::real("y", 5, 5)}),
+            ps::search::Space({ps::search::Parameter::multiples(ps::search::Parameter::real("batch", 1, 70), 8),
+                               ps::search::Parameter::values("likely", {"a", "b", "c"}, {0.7, 0.1, 0.2}),
+                               ps::search::Parameter::normal("normal", 0, 0.5, ps::search::Spacing::logarithmic),
+                               ps::search::Parameter::multiples(ps::search::Parameter::normal("tenths", 3, 1), 0.1)})};
 }
 
 }  // namespace spaces

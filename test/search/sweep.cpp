@@ -13,6 +13,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace sweep {
 namespace {
@@ -59,21 +61,107 @@ TEST_CASE("the published sweep reads, and more kinds of parameters") {
     CHECK(ps::search::constraints_of(more) == 1);
 }
 
+/// The parameter x of a file that says this of it.
+ps::search::Parameter of_x(std::string const& x) {
+    return parsed("{\"metric\": {\"name\": \"ms\"}, \"parameters\": {\"x\": {" + x + "}}}").space.parameters()[0];
+}
+
+TEST_CASE("distributions are those that Weights & Biases documents") {
+    using ps::search::Parameter;
+    constexpr auto logarithmic = ps::search::Spacing::logarithmic;
+    const auto near = [](Parameter const& a, Parameter const& b) {
+        for (double share = 0; share <= 1; share += 0.125) {
+            CHECK(ps::search::number_of(a.at(share)) ==
+                  doctest::Approx(ps::search::number_of(b.at(share))).epsilon(1e-9));
+        }
+    };
+    CHECK(of_x(R"("distribution": "constant", "value": 3)") == Parameter::constant("x", 3));
+    CHECK(of_x(R"("values": ["a", "b"], "probabilities": [0.25, 0.75])") ==
+          Parameter::values("x", {"a", "b"}, {0.25, 0.75}));
+    CHECK(of_x(R"("distribution": "categorical_w_probabilities", "values": [2, 1], "probabilities": [0.25, 0.75])") ==
+          Parameter::values("x", {1, 2}, {0.75, 0.25}));
+    CHECK(of_x(R"("distribution": "uniform", "min": 1, "max": 3)") == Parameter::real("x", 1, 3));
+    CHECK(of_x(R"("distribution": "int_uniform", "min": 1, "max": 3)") == Parameter::integer("x", 1, 3));
+    // Exponents of e.
+    near(of_x(R"("distribution": "log_uniform", "min": -2, "max": 1)"),
+         Parameter::real("x", std::exp(-2), std::exp(1), logarithmic));
+    near(of_x(R"("distribution": "inv_log_uniform", "min": -1, "max": 2)"),
+         Parameter::real("x", std::exp(-2), std::exp(1), logarithmic));
+    CHECK(of_x(R"("distribution": "inv_log_uniform_values", "min": 0.1, "max": 2)") ==
+          Parameter::real("x", 0.1, 2, logarithmic));
+    CHECK(of_x(R"("distribution": "normal")") == Parameter::normal("x", 0, 1));
+    CHECK(of_x(R"("mu": 2, "sigma": 0.5)") == Parameter::normal("x", 2, 0.5));
+    CHECK(of_x(R"("distribution": "log_normal", "sigma": 0.5)") == Parameter::normal("x", 0, 0.5, logarithmic));
+    CHECK(of_x(R"("distribution": "q_uniform", "min": 1, "max": 10, "q": 4)") ==
+          Parameter::multiples(Parameter::real("x", 1, 10), 4));
+    CHECK(of_x(R"("distribution": "q_uniform", "min": 0.5, "max": 10)").count() == 10);
+    CHECK(of_x(R"("distribution": "q_log_uniform_values", "min": 1, "max": 100, "q": 10)") ==
+          Parameter::multiples(Parameter::real("x", 1, 100, logarithmic), 10));
+    near(of_x(R"("distribution": "q_log_uniform", "min": 0, "max": 2, "q": 0.5)"),
+         Parameter::multiples(Parameter::real("x", 1, std::exp(2), logarithmic), 0.5));
+    CHECK(of_x(R"("distribution": "q_normal", "mu": 5, "q": 2)") ==
+          Parameter::multiples(Parameter::normal("x", 5, 1), 2));
+    CHECK(of_x(R"("distribution": "q_log_normal", "sigma": 0.5)") ==
+          Parameter::multiples(Parameter::normal("x", 0, 0.5, logarithmic), 1));
+    for (auto const& entry :
+         {std::pair(R"("min": 0, "max": 1, "q": 2)", "'q' goes with a distribution q_"),
+          std::pair(R"("min": 0, "max": 1, "probabilities": [1])", "'probabilities' go with values"),
+          std::pair(R"("min": 0, "max": 1, "distribution": "normal")", "needs one of"),
+          std::pair(R"("value": 1, "distribution": "uniform")", "'uniform' does not go with value"),
+          std::pair(R"("min": 0, "max": 1, "distribution": "constant")", "'constant' does not go with min and max"),
+          std::pair(R"("values": [1, 2], "probabilities": [1])", "has 2 values and 1 probabilities"),
+          std::pair(R"("min": 1, "max": 3, "q": 4, "distribution": "q_uniform")", "no multiple of 4 from 1 to 3")}) {
+        const std::string wrong = entry.first;
+        CAPTURE(wrong);
+        CHECK(error_of([&] { (void)of_x(wrong); }).find(entry.second) != std::string::npos);
+    }
+}
+
+TEST_CASE("caps, targets and hyperband") {
+    const auto with = [](std::string const& more) {
+        return parsed(
+            R"({"name": "n", "project": "p", "metric": {"name": "ms", "target": 2}, "parameters": {"x": {"value": 1}}, )" +
+            more + "}");
+    };
+    CHECK(with(R"("run_cap": 5)").trials == 5);
+    CHECK(with(R"("run_cap": 5, "budget": {"seconds": 3})").trials == 5);
+    CHECK(with(R"("run_cap": 5, "budget": {"trials": 3})").trials == 3);
+    const ps::search::Sweep sweep = with(R"("run_cap": 5, "command": ["python", "${program}"])");
+    CHECK(sweep.command == std::vector<std::string>{"python", "${program}"});
+    CHECK(ps::search::reaches_target(sweep, {{2.0}}));
+    CHECK_FALSE(ps::search::reaches_target(sweep, {{2.1}}));
+    const auto early = [&](std::string const& of) {
+        return *with("\"early_terminate\": {" + of + "}").early_terminate;
+    };
+    // The documentation's examples: brackets at 3, 9, 27; and at 27 / 3 and 27 / 9.
+    CHECK(early(R"("type": "hyperband", "min_iter": 3)").least_steps == 3);
+    const ps::search::SuccessiveHalving halving(early(R"("type": "hyperband", "max_iter": 27, "s": 2)"));
+    for (std::size_t steps = 0; steps < 27; ++steps) CHECK(halving.is_rung(steps) == (steps == 3 || steps == 9));
+    CHECK(early(R"("type": "hyperband", "min_iter": 3, "strict": true)").strict);
+    CHECK(error_of([&] { (void)early(R"("type": "hyperband", "max_iter": 27)"); }) ==
+          "f:1: 'max_iter' and 's' go together");
+    CHECK(error_of([&] { (void)early(R"("type": "hyperband", "max_iter": 27, "s": 4)"); }) ==
+          "f:1: so many brackets begin before the first iteration");
+}
+
 TEST_CASE("what is not understood is refused with its line and the nearest name") {
     const std::string rest = ",\n\"metric\": {\"name\": \"ms\"},\n\"parameters\": {\"x\": {\"min\": 0, \"max\": 1}}}";
-    const auto of_x = [](std::string const& x) {
+    const auto refused_x = [](std::string const& x) {
         return refusal("{\"metric\": {\"name\": \"ms\"},\n\"parameters\": {\n\"x\": {" + x + "}}}");
     };
-    CHECK(refusal("{\"methd\": \"grid\"" + rest) ==
-          "f:1: 'methd' is none of program, method, metric, metrics, constraints, parameters, budget, early_terminate, "
-          "seed, options; did you mean method?");
+    CHECK(
+        refusal("{\"methd\": \"grid\"" + rest) ==
+        "f:1: 'methd' is none of program, command, method, metric, metrics, constraints, parameters, budget, run_cap, "
+        "early_terminate, seed, options, name, description, project, entity; did you mean method?");
     CHECK(refusal("{\n\"method\": \"bayse\"" + rest) ==
           "f:2: 'bayse' is none of grid, random, bayes; did you mean bayes?");
-    CHECK(of_x("\"mim\": 0, \"max\": 1") ==
-          "f:3: 'mim' is none of min, max, values, value, distribution; did you mean min?");
-    CHECK(of_x("\"min\": 2, \"max\": 1") == "f:3: parameter x: no range from 2 to 1");
-    CHECK(of_x("\"min\": 2, \"max\": 3, \"values\": [1]") == "f:3: 'x' needs one of: min and max, values, value");
-    CHECK(of_x("\"min\": 2") == "f:3: 'max' is missing");
+    CHECK(
+        refused_x("\"mim\": 0, \"max\": 1") ==
+        "f:3: 'mim' is none of min, max, values, value, distribution, probabilities, mu, sigma, q; did you mean min?");
+    CHECK(refused_x("\"min\": 2, \"max\": 1") == "f:3: parameter x: no range from 2 to 1");
+    CHECK(refused_x("\"min\": 2, \"max\": 3, \"values\": [1]") ==
+          "f:3: 'x' needs one of: min and max, values, value, mu and sigma");
+    CHECK(refused_x("\"min\": 2") == "f:3: 'max' is missing");
     CHECK(refusal(R"({"metric": {"name": "ms"}, "parameters": {}})") == "f:1: there are no parameters");
     CHECK(refusal(R"({"parameters": {"x": {"value": 1}}})") == "f:1: needs one metric or two, not 0");
     CHECK(refusal(R"({"parameters": {"x": {"value": 1}}, "metrics": [{"name": "a"}, {"name": "b"}],

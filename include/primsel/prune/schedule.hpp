@@ -83,12 +83,14 @@ struct SchedulePolicy {
     std::vector<std::int64_t> epochs = {};
 };
 
-/// A schedule of pruning during training, as a Distiller schedule (Fay and Hunt 2021, figure 14).
+/// A schedule of pruning during training, as a Distiller schedule (Fay-Hunt 2021, figure 14).
 /// prune/schedule_file.hpp reads it.
 struct PruningSchedule {
     std::vector<SchedulePruner> pruners;
     std::vector<ScheduleRate> rates;
     std::vector<SchedulePolicy> policies;
+    /// The names of its thinning policies. They change nothing: filters are removed when the training ends.
+    std::vector<std::string> thinners = {};
 };
 
 /// A learning rate to which the rates of a schedule are applied in turn, each for the number of its epochs that are
@@ -145,6 +147,18 @@ namespace detail {
 }
 
 }  // namespace detail
+
+/// The share that a pruner has removed at the end of a training of so many epochs.
+[[nodiscard]] inline double reached_sparsity(PruningSchedule const& schedule, std::size_t pruner, std::int64_t epochs) {
+    double most = 0;
+    for (SchedulePolicy const& policy : schedule.policies) {
+        if (!policy.prunes || policy.instance != pruner) continue;
+        for (const std::int64_t epoch : policy.epochs) {
+            if (epoch < epochs) most = std::max(most, detail::sparsity_at(schedule.pruners[pruner], policy, epoch));
+        }
+    }
+    return most;
+}
 
 /// Throws error, naming the place, if a pattern of the schedule matches no weight that can be pruned.
 inline void check_schedule(PruningSchedule const& schedule, Graph const& graph, Coupling const& coupling) {

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace primsel::inline PRIMSEL_ABI::prune {
@@ -98,31 +99,49 @@ inline constexpr std::int64_t last_epoch = 1'000'000;
     return epochs;
 }
 
-[[nodiscard]] inline SchedulePolicy parse_policy(PruningSchedule const& schedule, Settings const& from) {
-    from.allow({"pruner", "lr_scheduler", "epochs", "starting_epoch", "ending_epoch", "frequency"});
-    SchedulePolicy policy{.prunes = from.find("pruner") != nullptr, .epochs = {}};
-    if (policy.prunes && from.find("lr_scheduler") != nullptr) from.fail("a policy is for one instance");
+/// Checks an extension and returns its name. All known ones remove pruned filters and the channels that they fed.
+[[nodiscard]] inline std::string parse_extension(std::string const& name, Settings const& from) {
+    from.allow({"class", "thinning_func_str", "arch", "dataset"});
+    (void)from.at("class").one_of({"FilterRemover", "ChannelRemover", "StructureRemover"});
+    if (const auto* function = from.find("thinning_func_str")) {
+        (void)function->one_of({"remove_filters", "remove_channels"});
+    }
+    return name;
+}
+
+/// Adds a policy to the schedule. `extensions`: the names of those that the file defines.
+inline void parse_policy(PruningSchedule& schedule, std::vector<std::string> const& extensions, Settings const& from) {
+    constexpr const char* kinds[] = {"pruner", "lr_scheduler", "extension"};
+    from.allow({"pruner", "lr_scheduler", "extension", "epochs", "starting_epoch", "ending_epoch", "frequency"});
+    const char* kind = nullptr;
+    for (const char* each : kinds) {
+        if (from.find(each) == nullptr) continue;
+        if (kind != nullptr) from.fail("a policy is for one instance");
+        kind = each;
+    }
+    if (kind == nullptr) from.fail("a policy needs one of pruner, lr_scheduler, extension");
     // The epochs are members of the policy or of the instance.
-    Settings const& instance = from.at(policy.prunes ? "pruner" : "lr_scheduler");
+    Settings const& instance = from.at(kind);
     instance.allow({"instance_name", "epochs", "starting_epoch", "ending_epoch", "frequency"});
     const bool inside = instance.members().size() > 1;
     if (inside && from.members().size() > 1) from.fail("a policy says its epochs twice");
-    policy.epochs = parse_epochs(inside ? instance : from);
+    SchedulePolicy policy{.prunes = kind == kinds[0], .epochs = parse_epochs(inside ? instance : from)};
     Settings const& named = instance.at("instance_name");
     std::vector<std::string> names;
-    for (SchedulePruner const& each : schedule.pruners) {
-        if (policy.prunes) names.push_back(each.name);
-    }
-    for (ScheduleRate const& each : schedule.rates) {
-        if (!policy.prunes) names.push_back(each.name);
+    if (kind == kinds[0]) {
+        for (SchedulePruner const& each : schedule.pruners) names.push_back(each.name);
+    } else if (kind == kinds[1]) {
+        for (ScheduleRate const& each : schedule.rates) names.push_back(each.name);
+    } else {
+        names = extensions;
     }
     const auto found = std::ranges::find(names, named.text());
     if (found == names.end()) {
-        named.fail("there is no ", policy.prunes ? "pruner" : "lr_scheduler", " '", named.text(), '\'',
-                   nearest_of(named.text(), names));
+        named.fail("there is no ", kind, " '", named.text(), '\'', nearest_of(named.text(), names));
     }
+    if (kind == kinds[2]) return schedule.thinners.push_back(named.text());
     policy.instance = static_cast<std::size_t>(found - names.begin());
-    return policy;
+    schedule.policies.push_back(std::move(policy));
 }
 
 }  // namespace detail
@@ -130,7 +149,7 @@ inline constexpr std::int64_t last_epoch = 1'000'000;
 /// Reads a schedule file. Throws error for an unknown word, naming the file, the line and the nearest known word.
 /// check_schedule checks its weights against a network.
 [[nodiscard]] inline PruningSchedule parse_schedule(Settings const& file) {
-    file.allow({"version", "pruners", "lr_schedulers", "policies"});
+    file.allow({"version", "pruners", "lr_schedulers", "extensions", "policies"});
     PruningSchedule schedule;
     if (const auto* pruners = file.find("pruners")) {
         for (auto const& [name, pruner] : pruners->members()) {
@@ -140,9 +159,11 @@ inline constexpr std::int64_t last_epoch = 1'000'000;
     if (const auto* rates = file.find("lr_schedulers")) {
         for (auto const& [name, rate] : rates->members()) schedule.rates.push_back(detail::parse_rate(name, rate));
     }
-    for (Settings const& policy : file.at("policies").elements()) {
-        schedule.policies.push_back(detail::parse_policy(schedule, policy));
+    std::vector<std::string> extensions;
+    if (const auto* all = file.find("extensions")) {
+        for (auto const& [name, each] : all->members()) extensions.push_back(detail::parse_extension(name, each));
     }
+    for (Settings const& policy : file.at("policies").elements()) detail::parse_policy(schedule, extensions, policy);
     return schedule;
 }
 

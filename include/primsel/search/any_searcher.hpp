@@ -33,6 +33,13 @@ public:
     void tell(SearchPoint const& point, Outcome const& outcome) {
         core::visit([&](auto& searcher) { searcher.tell(point, outcome); }, searcher_);
     }
+    /// Replaces the outcome that was told of the point, if the searcher learns from it.
+    void correct(SearchPoint const& point, Outcome const& outcome) {
+        const auto correct = [&](auto& searcher) {
+            if constexpr (requires { searcher.correct(point, outcome); }) searcher.correct(point, outcome);
+        };
+        core::visit(correct, searcher_);
+    }
 
 private:
     using Any = std::variant<Grid, RandomSearch, Bayes<Known>>;

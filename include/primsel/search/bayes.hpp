@@ -44,7 +44,8 @@ struct NothingKnown {
 /// (Ginsbourger et al. 2010).
 ///
 /// known(point) returns an Outcome with the values that can be computed, and NaN (or no element) for those that must be
-/// learned. It must give the same values for every point.
+/// learned. For the same points it must be the same ones, and they may change between two proposals only.
+/// known.deviations(point), if there is such a function, returns their standard deviations.
 template <class Known = NothingKnown>
 class Bayes {
 public:
@@ -77,6 +78,8 @@ public:
         }
         seen_.tell(point, outcome);
     }
+    /// Replaces the outcome that was told of the point.
+    void correct(SearchPoint const& point, Outcome const& outcome) { seen_.correct(point, outcome); }
 
 private:
     [[nodiscard]] std::optional<SearchPoint> first_point() const {

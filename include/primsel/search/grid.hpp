@@ -23,11 +23,9 @@ public:
             const std::size_t count = parameter.count() == 0 ? levels : std::min(levels, parameter.count());
             std::vector<Value>& values = values_.emplace_back();
             for (std::size_t i = 0; i < count; ++i) {
-                // If all values are taken, these are the middles of their shares.
-                const double share = count == parameter.count()
-                                         ? (static_cast<double>(i) + 0.5) / static_cast<double>(count)
-                                         : static_cast<double>(i) / static_cast<double>(count - 1);
-                Value value = parameter.at(share);
+                Value value = count == parameter.count()
+                                  ? parameter.nth(i)
+                                  : parameter.at(static_cast<double>(i) / static_cast<double>(count - 1));
                 if (values.empty() || values.back() != value) values.push_back(std::move(value));
             }
             if (size_ > std::numeric_limits<std::size_t>::max() / values.size()) fail("a grid of too many points");

@@ -17,6 +17,8 @@ struct HalvingOptions {
     std::size_t least_steps = 1;
     /// Each rung has `factor` times the steps of the one before, and one in `factor` trials goes on.
     std::size_t factor = 3;
+    /// Whether the best trial alone goes on while fewer than `factor` have reached a rung; otherwise all do.
+    bool strict = false;
 };
 
 /// Stops hopeless trials early, without waiting for others: asynchronous successive halving (Li et al. 2020). A trial
@@ -38,23 +40,13 @@ public:
         const auto [place, added] = rung.try_emplace(trial);
         if (!added) return place->second.goes_on;
         place->second.loss = loss;
-        // Fewer than `factor` trials decide nothing: all go on.
-        std::vector<double> losses;
-        for (auto const& [number, entry] : rung) losses.push_back(entry.loss);
-        std::ranges::sort(losses);
-        const std::size_t stay = losses.size() / options_.factor;
-        place->second.goes_on = stay == 0 || loss <= losses[stay - 1];
+        place->second.goes_on = loss <= bound_of(rung, 0);
         return place->second.goes_on;
     }
     /// The largest loss with which another trial would go on from this rung; infinite if any would.
     [[nodiscard]] double limit(std::size_t steps) const {
         const auto rung = rungs_.find(steps);
-        if (rung == rungs_.end()) return std::numeric_limits<double>::infinity();
-        std::vector<double> losses;
-        for (auto const& [number, entry] : rung->second) losses.push_back(entry.loss);
-        std::ranges::sort(losses);
-        const std::size_t stay = (losses.size() + 1) / options_.factor;
-        return stay == 0 ? std::numeric_limits<double>::infinity() : losses[stay - 1];
+        return rung == rungs_.end() ? std::numeric_limits<double>::infinity() : bound_of(rung->second, 1);
     }
     /// The finite limits, by the steps of their rungs.
     [[nodiscard]] std::map<std::size_t, double> limits() const {
@@ -78,6 +70,16 @@ private:
         double loss = 0;
         bool goes_on = true;
     };
+
+    /// The greatest loss that goes on from a rung that `more` trials reach beside those known.
+    [[nodiscard]] double bound_of(std::map<std::size_t, Entry> const& rung, std::size_t more) const {
+        std::vector<double> losses;
+        for (auto const& [number, entry] : rung) losses.push_back(entry.loss);
+        std::ranges::sort(losses);
+        std::size_t stay = (losses.size() + more) / options_.factor;
+        if (options_.strict && !losses.empty()) stay = std::max<std::size_t>(stay, 1);
+        return stay == 0 ? std::numeric_limits<double>::infinity() : losses[stay - 1];
+    }
 
     HalvingOptions options_;
     std::map<std::size_t, std::map<std::size_t, Entry>> rungs_;

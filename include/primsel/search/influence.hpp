@@ -1,10 +1,8 @@
 #pragma once
 
-#include <primsel/core/executor.hpp>
 #include <primsel/core/finite.hpp>
 #include <primsel/cost/table.hpp>
-#include <primsel/learn/forest.hpp>
-#include <primsel/search/detail/draw.hpp>
+#include <primsel/learn/tree.hpp>
 #include <primsel/search/space.hpp>
 #include <primsel/search/sweep.hpp>
 
@@ -14,6 +12,7 @@
 #include <cstdint>
 #include <limits>
 #include <numeric>
+#include <random>
 #include <span>
 #include <string>
 #include <utility>
@@ -62,9 +61,75 @@ struct Influence {
     double importance = 0;
 };
 
+namespace detail {
+
+/// The growth of the error of many trees when the values of some columns are shuffled, by the rows that a tree was not
+/// fitted to (Breiman 2001, section 10): what trees learned from noise by heart is worth nothing there. A split tries
+/// most columns, so that one is also taken that only says something together with another.
+class TreeImportance {
+public:
+    TreeImportance(FloatTable const& table, std::vector<float> const& targets, std::uint64_t seed)
+        : table_(table), targets_(targets), binned_(table), seed_(seed) {}
+
+    /// columns[i], columns[i + 1]: the columns of parameter i and their end.
+    [[nodiscard]] std::vector<double> of(std::span<const std::size_t> columns) const {
+        std::vector<double> grown(columns.size() - 1, 0.0);
+        for (std::size_t number = 0; number < trees; ++number) {
+            std::mt19937_64 generator(seed_ * 1'000'003 + number);
+            std::vector<std::uint32_t> drawn(targets_.size()), others;
+            std::vector<bool> is_drawn(drawn.size());
+            for (std::uint32_t& row : drawn) {
+                row = static_cast<std::uint32_t>(generator() % drawn.size());
+                is_drawn[row] = true;
+            }
+            for (std::uint32_t row = 0; row < is_drawn.size(); ++row) {
+                if (!is_drawn[row]) others.push_back(row);
+            }
+            if (others.empty()) continue;
+            const learn::TreeOptions options{.depth = 24, .least_rows = 2, .feature_share = 0.8};
+            const auto tree = learn::RegressionTree::fit(binned_, targets_, drawn, options, generator);
+            const double whole = error(tree, others, others, 0, 0);
+            for (std::size_t i = 0; i < grown.size(); ++i) {
+                if (columns[i] == columns[i + 1]) continue;
+                std::vector<std::uint32_t> shuffled = others;
+                for (std::size_t row = shuffled.size(); row > 1; --row) {
+                    std::swap(shuffled[row - 1], shuffled[generator() % row]);
+                }
+                grown[i] += (error(tree, others, shuffled, columns[i], columns[i + 1]) - whole) /
+                            static_cast<double>(others.size());
+            }
+        }
+        return grown;
+    }
+
+private:
+    static constexpr std::size_t trees = 100;
+
+    /// The squared error of these rows, with columns from first to last of other rows.
+    [[nodiscard]] double error(learn::RegressionTree const& tree, std::span<const std::uint32_t> rows,
+                               std::span<const std::uint32_t> other, std::size_t first, std::size_t last) const {
+        double sum = 0;
+        std::vector<float> features;
+        for (std::size_t i = 0; i < rows.size(); ++i) {
+            const auto own = table_.row(rows[i]);
+            features.assign(own.begin(), own.end());
+            for (std::size_t column = first; column < last; ++column) features[column] = table_(other[i], column);
+            const auto apart = static_cast<double>(tree.predict(features) - targets_[rows[i]]);
+            sum += apart * apart;
+        }
+        return sum;
+    }
+
+    FloatTable const& table_;
+    std::vector<float> const& targets_;
+    learn::BinnedFeatures binned_;
+    std::uint64_t seed_;
+};
+
+}  // namespace detail
+
 /// The influence of each parameter. Importance is the growth of a random forest's error when the parameter's values are
-/// shuffled (Breiman 2001, section 10). Trials whose metric is not finite are left out; with fewer than three others
-/// all importances are 0.
+/// shuffled. Trials whose metric is not finite are left out; with fewer than three others all importances are 0.
 [[nodiscard]] inline std::vector<Influence> influences(Space const& space, std::span<const SearchPoint> points,
                                                        std::span<const double> metric, std::uint64_t seed = 1) {
     std::vector<Influence> result(space.parameters().size());
@@ -77,26 +142,19 @@ struct Influence {
         values.push_back(metric[i]);
     }
     if (values.size() < 3) return result;
-    FloatTable table(values.size(), std::max<std::size_t>(features.count(), 1), 0), target(values.size(), 1);
+    FloatTable table(values.size(), std::max<std::size_t>(features.count(), 1), 0);
+    std::vector<float> targets(values.size(), 0.0F);
     const auto [least, most] = std::ranges::minmax(values);
     for (std::size_t row = 0; row < values.size(); ++row) {
         const std::vector<double> of = features.of(shares[row]);
         for (std::size_t i = 0; i < of.size(); ++i) table(row, i) = static_cast<float>(of[i]);
-        target(row, 0) = most > least ? static_cast<float>((values[row] - least) / (most - least)) : 0;
+        if (most > least) targets[row] = static_cast<float>((values[row] - least) / (most - least));
     }
-    Sequential sequential;
-    const learn::Forest forest =
-        learn::Forest::fit(table, target, {.trees = 60, .tree = {.depth = 12}, .seed = seed}, sequential);
-    const auto error = [&](FloatTable const& of) {
-        const FloatTable predicted = forest.predict(of);
-        double sum = 0;
-        for (std::size_t row = 0; row < of.rows(); ++row) {
-            const double apart = static_cast<double>(predicted(row, 0) - target(row, 0));
-            sum += apart * apart;
-        }
-        return sum;
-    };
-    const double whole = error(table);
+    std::vector<std::size_t> columns;
+    for (std::size_t parameter = 0; parameter <= result.size(); ++parameter) {
+        columns.push_back(features.first(parameter));
+    }
+    const std::vector<double> grown = detail::TreeImportance(table, targets, seed).of(columns);
     double sum = 0;
     for (std::size_t parameter = 0; parameter < result.size(); ++parameter) {
         if (space.parameters()[parameter].is_ordered()) {
@@ -104,15 +162,7 @@ struct Influence {
             for (auto const& row : shares) column.push_back(row[parameter]);
             result[parameter].correlation = rank_correlation(column, values);
         }
-        detail::Draw draw(seed, parameter);
-        FloatTable shuffled = table;
-        for (std::size_t row = shuffled.rows(); row > 1; --row) {
-            const std::size_t other = draw.below(row);
-            for (std::size_t i = features.first(parameter); i < features.first(parameter + 1); ++i) {
-                std::swap(shuffled(row - 1, i), shuffled(other, i));
-            }
-        }
-        result[parameter].importance = std::max(error(shuffled) - whole, 0.0);
+        result[parameter].importance = std::max(grown[parameter], 0.0);
         sum += result[parameter].importance;
     }
     for (Influence& influence : result) influence.importance = sum > 0 ? influence.importance / sum : 0;

@@ -22,13 +22,11 @@ namespace detail {
     const std::size_t start = draw.below(count);
     for (std::size_t i = 0; i < count; ++i) {
         std::size_t number = (start + i) % count;
-        std::vector<double> shares;
+        SearchPoint point;
         for (auto const& parameter : parameters) {
-            const std::size_t values = parameter.count();
-            shares.push_back((static_cast<double>(number % values) + 0.5) / static_cast<double>(values));
-            number /= values;
+            point.values.push_back(parameter.nth(number % parameter.count()));
+            number /= parameter.count();
         }
-        SearchPoint point = seen.space().at(shares);
         if (!seen.contains(point)) return point;
     }
     return std::nullopt;

@@ -38,9 +38,10 @@ namespace detail {
 template <Searcher S, class Measure>
 bool take_trial(SweepRun<S>& run, TrialLog& log, Trial trial, Measure& measure) {
     if (!run.add(trial)) return false;
-    const std::vector<std::size_t> best = run.best();
-    if (std::ranges::find(best, run.trials().size() - 1) != best.end()) trial.measured = measure(trial);
-    log.add(std::move(trial));
+    if (run.is_last_promising()) {
+        if (std::optional<TrialMeasurement> measured = measure(trial)) run.measure_last(std::move(*measured));
+    }
+    log.add(run.trials().back());
     return true;
 }
 
@@ -86,7 +87,7 @@ bool take_aside(SweepRun<S>& run, TrialLog& log, Q& queue) {
 /// Returns when the budget is used up and nothing is under way.
 ///
 /// measure(trial) returns an optional TrialMeasurement. It is called for each finished trial that is among the best so
-/// far; only the log keeps its result.
+/// far. The log keeps its result, and the run judges by it as SweepRun::measure_last does.
 template <Searcher S, Queue Q, class Report, class Measure = NotMeasured>
 void drive(SweepRun<S>& run, TrialLog& log, Q& queue, DriveOptions const& options, Report const& report,
            Measure measure = {}) {

@@ -33,7 +33,8 @@ struct Outcome {
 
 /// Proposes the points to try. A proposal depends only on the searcher's seed, on its proposals so far and on what it
 /// was told, in that order. It may be told of points that it did not propose, such as those of an interrupted search.
-/// ask() may be called several times before tell(); no point is proposed twice.
+/// ask() may be called several times before tell(); no point is proposed twice. A searcher that learns from outcomes
+/// may have correct(point, outcome), which replaces one that it was told: a measurement says more than a prediction.
 ///
 /// A minimal model:
 ///     struct Mine {
@@ -68,6 +69,14 @@ public:
         if (!told) std::erase(waiting_, point);
         told = true;
         told_.emplace_back(point, outcome);
+    }
+    /// Replaces the outcome that was last told of the point; nothing if there is none.
+    void correct(SearchPoint const& point, Outcome const& outcome) {
+        for (std::size_t i = told_.size(); i-- > 0;) {
+            if (told_[i].first != point) continue;
+            told_[i].second = outcome;
+            return;
+        }
     }
     /// The points proposed and not yet told of, in order.
     [[nodiscard]] std::vector<SearchPoint> const& waiting() const { return waiting_; }

@@ -117,8 +117,7 @@ public:
             if (space_.parameters()[i].is_ordered()) {
                 features[first_[i]] = shares[i];
             } else {
-                const auto place = static_cast<std::size_t>(shares[i] * static_cast<double>(columns));
-                features[first_[i] + (place < columns ? place : columns - 1)] = 0.70710678118654752;
+                features[first_[i] + space_.parameters()[i].place_of(shares[i])] = 0.70710678118654752;
             }
         }
         return features;

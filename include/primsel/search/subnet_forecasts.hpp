@@ -79,7 +79,7 @@ public:
             const double none = std::numeric_limits<double>::quiet_NaN();
             training.push_back({forecast::network_load(sizes, batches.training), none, costs[i].training_bytes});
             inference.push_back(
-                {forecast::network_load(sizes, batches.inference), costs[i].seconds, costs[i].inference_bytes});
+                {forecast::network_load(sizes, batches.inference, false), costs[i].seconds, costs[i].inference_bytes});
         }
         return {forecast::Forecaster<Policies>::fit(training), forecast::Forecaster<Policies>::fit(inference), batches,
                 cautious};
@@ -95,7 +95,7 @@ public:
             costs.training_bytes = most(training_->forecast(forecast::network_load(sizes, batches_.training)).bytes);
         if (inference_) {
             const forecast::NetworkForecast run =
-                inference_->forecast(forecast::network_load(sizes, batches_.inference));
+                inference_->forecast(forecast::network_load(sizes, batches_.inference, false));
             costs.inference_bytes = most(run.bytes), costs.seconds = most(run.seconds);
         }
         return costs;

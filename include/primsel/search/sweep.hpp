@@ -26,6 +26,8 @@ enum class SweepMethod { grid, random, bayes };
 struct SweepGoal {
     std::string metric;
     bool maximize = false;
+    /// No trial begins after one that keeps the bounds is at least as good as this.
+    std::optional<double> target{};
     friend bool operator==(SweepGoal const&, SweepGoal const&) = default;
 };
 /// A bound that a metric must keep for a point to be chosen.
@@ -33,6 +35,15 @@ struct MetricBound {
     std::string metric;
     double at_least = -std::numeric_limits<double>::infinity(), at_most = std::numeric_limits<double>::infinity();
     friend bool operator==(MetricBound const&, MetricBound const&) = default;
+};
+
+/// A metric that is predicted and that a measurement replaces.
+struct MeasuredMetric {
+    std::string metric;
+    /// Whether it is the share of a whole network's time, which is measured as it is predicted but for the mean bias. A
+    /// share above 1 stays as it is.
+    bool is_share = false;
+    friend bool operator==(MeasuredMetric const&, MeasuredMetric const&) = default;
 };
 
 /// The description of a sweep: what to try, how, and how long.
@@ -46,8 +57,11 @@ struct Sweep {
     double seconds = std::numeric_limits<double>::infinity();
     std::optional<HalvingOptions> early_terminate{};
     std::uint64_t seed = 1;
-    /// The `program` of a file that another program wrote; it is ignored.
+    /// The metrics that measurements replace; the first is in milliseconds. Empty: measurements are only logged.
+    std::vector<MeasuredMetric> measured{};
+    /// The program that does a trial, and the words of the command that runs it; the library does nothing with them.
     std::string program{};
+    std::vector<std::string> command{};
     /// Options of the file for the program that runs the sweep, by name; the library does nothing with them.
     std::vector<std::pair<std::string, std::vector<std::string>>> options{};
 };
@@ -69,6 +83,8 @@ struct TrialMeasurement {
     double images_per_second = 0;
     /// Milliseconds of each layer, in the order in which they run.
     std::vector<std::pair<std::string, double>> layers{};
+    /// The machine or device that was measured.
+    std::string machine{};
     /// The reason why it could not be measured; else empty.
     std::string failure{};
     friend bool operator==(TrialMeasurement const&, TrialMeasurement const&) = default;
@@ -83,6 +99,8 @@ struct Trial {
     std::map<std::string, double> metrics{};
     /// The key of the plan whose latency was taken, and the version of the library.
     std::string plan{}, version{};
+    /// The machine for which the metrics were predicted.
+    std::string machine{};
     double seconds = 0;
     /// The loss after each rung's steps, and whether the trial was stopped there.
     std::map<std::size_t, double> rungs{};
@@ -116,6 +134,13 @@ struct Trial {
     return trial.failure.empty() ? outcome_of(sweep, trial.metrics) : outcome_of(sweep, {});
 }
 
+/// Whether a trial's outcome keeps the bounds and is at least as good as the target of the only goal.
+[[nodiscard]] inline bool reaches_target(Sweep const& sweep, Outcome const& outcome) {
+    if (sweep.goals.size() != 1 || !sweep.goals[0].target || !outcome.feasible()) return false;
+    const double target = *sweep.goals[0].target;
+    return outcome.objectives[0] <= (sweep.goals[0].maximize ? -target : target);
+}
+
 /// The loss by which halving compares the trials of a sweep with one goal. If the bounds are kept, it is v / (1 + |v|),
 /// which orders trials as the value v to be minimised and is below 1. Else it is 1 + e / (1 + e) with the excess e. NaN
 /// if a metric is missing.
@@ -126,24 +151,6 @@ struct Trial {
     for (const double constraint : outcome.constraints) beyond += std::max(constraint, 0.0);
     const double value = outcome.objectives[0];
     return beyond > 0 ? 1 + beyond / (1 + beyond) : value / (1 + std::abs(value));
-}
-
-/// The indices of the best trials that keep the bounds: for one goal the best, for two the Pareto front, ordered by the
-/// first goal.
-[[nodiscard]] inline std::vector<std::size_t> best_of(Sweep const& sweep, std::span<const Trial> trials) {
-    std::vector<std::size_t> order, best;
-    std::vector<Outcome> outcomes;
-    for (std::size_t i = 0; i < trials.size(); ++i) {
-        outcomes.push_back(outcome_of_trial(sweep, trials[i]));
-        if (outcomes[i].feasible()) order.push_back(i);
-    }
-    std::ranges::stable_sort(order, {}, [&](std::size_t i) -> auto const& { return outcomes[i].objectives; });
-    for (const std::size_t i : order) {
-        const bool ahead =
-            best.empty() || (sweep.goals.size() > 1 && outcomes[i].objectives[1] < outcomes[best.back()].objectives[1]);
-        if (ahead) best.push_back(i);
-    }
-    return best;
 }
 
 /// A metric to be minimised: latency / whole_latency if the accuracy is at least the threshold, else 1 + threshold -

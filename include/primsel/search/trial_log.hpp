@@ -41,16 +41,18 @@ namespace detail {
 }
 
 [[nodiscard]] inline Json json_of(TrialMeasurement const& measured) {
-    if (!measured.failure.empty()) return Json::Object{{"failure", measured.failure}};
+    if (!measured.failure.empty()) return Json::Object{{"failure", measured.failure}, {"machine", measured.machine}};
     Json::Object layers;
     for (auto const& [name, milliseconds] : measured.layers) layers.emplace_back(name, milliseconds);
     return Json::Object{{"latency", measured.milliseconds},
                         {"predicted", measured.predicted},
                         {"throughput", measured.images_per_second},
+                        {"machine", measured.machine},
                         {"layers", std::move(layers)}};
 }
 [[nodiscard]] inline TrialMeasurement measurement_of(JsonCursor const& at) {
     TrialMeasurement measured;
+    if (const auto machine = at.find("machine")) measured.machine = machine->string();
     if (const auto failure = at.find("failure")) {
         measured.failure = failure->string();
         return measured;
@@ -105,6 +107,7 @@ inline constexpr JsonLimits trial_limits{.depth = 8, .values = 10'000};
                       {"seed", trial.seed},       {"metrics", std::move(metrics)},
                       {"seconds", trial.seconds}, {"plan", trial.plan},
                       {"version", trial.version}};
+    if (!trial.machine.empty()) line.emplace_back("machine", trial.machine);
     if (!trial.rungs.empty()) line.emplace_back("rungs", detail::json_of(trial.rungs));
     if (trial.stopped) line.emplace_back("stopped", true);
     if (trial.measured) line.emplace_back("measured", detail::json_of(*trial.measured));
@@ -127,6 +130,7 @@ inline constexpr JsonLimits trial_limits{.depth = 8, .values = 10'000};
     trial.seconds = at["seconds"].number();
     trial.plan = at["plan"].string();
     trial.version = at["version"].string();
+    if (const auto machine = at.find("machine")) trial.machine = machine->string();
     if (const auto rungs = at.find("rungs")) trial.rungs = detail::steps_of(*rungs);
     if (const auto stopped = at.find("stopped")) trial.stopped = stopped->boolean();
     if (const auto measured = at.find("measured")) trial.measured = detail::measurement_of(*measured);

@@ -5,6 +5,7 @@
 #include <primsel/core/number_text.hpp>
 #include <primsel/prune/sensitivity.hpp>
 #include <primsel/search/influence.hpp>
+#include <primsel/search/measured_bias.hpp>
 #include <primsel/search/sweep.hpp>
 #include <primsel/show/chart.hpp>
 #include <primsel/show/detail/scale.hpp>
@@ -148,7 +149,7 @@ private:
             search::TrialMeasurement const& was = *trial.measured;
             rows += join("<tr><td>", trial.number, "</td>");
             if (!was.failure.empty()) {
-                rows += join("<td class=\"failed\" colspan=\"5\">", xml_text(was.failure), "</td></tr>\n");
+                rows += join("<td class=\"failed\" colspan=\"6\">", xml_text(was.failure), "</td></tr>\n");
                 continue;
             }
             auto layers = was.layers;
@@ -159,12 +160,12 @@ private:
             }
             rows += join("<td>", number(was.predicted), "</td><td>", number(was.milliseconds), "</td><td>",
                          number(was.milliseconds / was.predicted), "</td><td>", number(was.images_per_second),
-                         "</td><td>", xml_text(longest), "</td></tr>\n");
+                         "</td><td>", xml_text(longest), "</td><td>", xml_text(was.machine), "</td></tr>\n");
         }
         if (rows.empty()) return {};
         return join(
             "<h2>Measured</h2>\n<div class=\"wide\"><table>\n<tr><th>trial</th><th>predicted ms</th><th>measured "
-            "ms</th><th>measured / predicted</th><th>images/s</th><th>longest layers, ms</th></tr>\n",
+            "ms</th><th>measured / predicted</th><th>images/s</th><th>longest layers, ms</th><th>machine</th></tr>\n",
             rows, "</table></div>\n");
     }
     [[nodiscard]] std::string everything() const {
@@ -187,8 +188,7 @@ private:
             const std::size_t count = parameter.count();
             const bool each = count != 0 && count <= 8;
             for (std::size_t tick = 0; tick < (each ? count : 5); ++tick) {
-                const double share = each ? (static_cast<double>(tick) + 0.5) / static_cast<double>(count)
-                                          : static_cast<double>(tick) / 4;
+                const double share = each ? parameter.share_of(parameter.nth(tick)) : static_cast<double>(tick) / 4;
                 axis.ticks.emplace_back(share, number(parameter.at(share)));
             }
             axes.push_back(std::move(axis));

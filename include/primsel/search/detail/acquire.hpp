@@ -203,9 +203,14 @@ private:
             }
         }
         for (std::size_t i = 0; computes && i < guesses.size(); ++i) {
-            const std::vector<double> computed = known_columns(space_.at(all_shares[i]));
+            const SearchPoint point = space_.at(all_shares[i]);
+            const std::vector<double> computed = known_columns(point);
+            std::vector<double> deviations;
+            if constexpr (requires { known_.deviations(point); }) deviations = columns_of(known_.deviations(point));
             for (std::size_t column = 0; column < columns_; ++column) {
-                if (!learned_[column]) guesses[i].mean[column] = computed[column];
+                if (learned_[column]) continue;
+                guesses[i].mean[column] = computed[column];
+                if (column < deviations.size()) guesses[i].deviation[column] = deviations[column];
             }
         }
         return guesses;
