@@ -139,7 +139,8 @@ class Machine(Cli):
     def test_speeds(self):
         speeds = self.json("machine")
         self.assertEqual(list(speeds), ["cpu", "arch", "version", "gemm_flops", "half_flops", "product_flops", "bf16_flops", "int8_flops", "vector_flops",
-                                        "scalar_flops", "bandwidth", "idle_bandwidth", "l2_bytes", "threads", "threads_bound_by", "present_speed", "file"])
+                                        "scalar_flops", "bandwidth", "idle_bandwidth", "l2_bytes", "threads_measured", "threads_flops",
+                                        "threads_cache_bandwidth", "threads_memory_bandwidth", "threads_loops", "threads", "threads_bound_by", "present_speed", "file"])
         self.assertGreater(speeds["gemm_flops"], 1e8)
         rates = [entry["bytes_per_second"] for entry in speeds["bandwidth"]]
         self.assertEqual(rates, sorted(rates, reverse=True))

@@ -52,6 +52,31 @@ class Forecast(Cli):
         self.succeed("forecast", NET, "--size", SIZE, "--profile", small, "--levels", 0, "--batches", 1, "--max-memory", "1K")
         self.assertIn(",too large,", small.read_text())
 
+    def test_other_tables(self):
+        """A plain table, and perf4sight's; bad ones are refused in words."""
+        model, plain = self.folder / "f.model", self.folder / "p.csv"
+        rows = [f"{net},{batch},{0.01 * batch},{1000000 * batch}" for net in (NET, "resnet18") for batch in (1, 4, 16)]
+        plain.write_text("network,batch,seconds,bytes\n" + "\n".join(rows) + "\n")
+        learned = self.json("forecast", "--training", "--fit", plain, "--save", model)
+        self.assertEqual(learned["rows"], 6)
+        kinds = [error["model"] for error in learned["time"]["errors"]]
+        self.assertIn("forest", kinds)
+        self.assertIn(learned["time"]["model"], kinds)
+        self.assertGreater(self.json("forecast", NET, "--training", "--batch", 8, "--device", model)["ms"], 0)
+        forest = self.json("forecast", "--training", "--fit", plain, "--save", model, "--model", "forest")
+        self.assertEqual(forest["memory"]["model"], "forest")
+        self.assertIn("another network", self.succeed("forecast", "--training", "--fit", plain, "--save", model))
+        layers, times = self.folder / "l.csv", self.folder / "t.csv"
+        layers.write_text("network,level,layer,n,m,kh,kw,s,ph,pw,g,ip,op\na,0,0,8,3,3,3,1,1,1,1,8,8\na,50,0,4,3,3,3,1,1,1,1,8,8\n")
+        times.write_text("network,level,bs,latency_ms,memory_mb\na,0,2,1.5,100\na,0,4,2.5,120\na,50,2,1.1,90\na,50,4,1.9,\n")
+        self.assertEqual(self.json("forecast", "--training", "--fit", times, "--layers", layers, "--save", model)["rows"], 4)
+        self.refuse(1, ["--layers"], "forecast", "--training", "--fit", times, "--save", model)
+        plain.write_text("network,batch,seconds,bytes\nresnet18,0,1,1\n")
+        self.refuse(1, ["p.csv:2"], "forecast", "--fit", plain, "--save", model)
+        plain.write_text("network,time\nresnet18,1\n")
+        self.refuse(1, ["network,batch,seconds,bytes"], "forecast", "--fit", plain, "--save", model)
+        self.refuse(2, ["--model"], "forecast", NET, "--model", "forest")
+
 
 class Search(Cli):
     few = ["search", "resnet-small", "--population", 20, "--iterations", 20, "--samples", 8, "--training-batch", 4]

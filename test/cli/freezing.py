@@ -22,6 +22,27 @@ class Freeze(Cli):
         self.assertEqual(weights.read_bytes(), (self.folder / "w.bin").read_bytes())
         self.assertEqual(text, again.read_text(encoding="utf-8"))
 
+    def test_a_batch_on_threads(self):
+        """Threads of a frozen network share its layers."""
+        header = self.folder / "batch.hpp"
+        result = self.json("freeze", NET, "--size", SIZE, "--batch", 4, "--threads", 2, "--out", header)
+        self.assertIn(f"arena_bytes = {result['arena_bytes']}", header.read_text(encoding="utf-8"))
+
+    def test_several_instruction_sets(self):
+        """A program of one instruction set freezes for that alone; test/build/frozen_archs.py has a program of several."""
+        header, net = self.folder / "archs.hpp", [NET, "--size", SIZE]
+        arch = self.json("freeze", *net, "--out", header)["arch"]
+        level = arch[:arch.rindex("_")]
+        result = self.json("freeze", *net, "--arch", level, "--out", header)
+        self.assertEqual(list(result), ["header", "weights", "weights_bytes", "weights_bytes_apart", "struct", "archs"])
+        self.assertEqual(result["archs"], [arch])
+        text = header.read_text(encoding="utf-8")
+        self.assertIn("#if defined(", text)
+        self.assertIn(f"frozen for {level}, and", text)
+        self.assertEqual(result["weights_bytes"], header.with_suffix(".bin").stat().st_size)
+        self.refuse(1, ["--arch mmx", f"built for {level} alone"], "freeze", *net, "--arch", "mmx", "--out", header)
+        self.assertEqual(sorted(path.name for path in self.folder.glob("archs.*")), ["archs.bin", "archs.hpp"])
+
     def test_refusals(self):
         header = self.folder / "net.hpp"
         self.refuse(2, ["--out"], "freeze", NET)

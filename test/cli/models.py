@@ -136,7 +136,7 @@ class Models(Profiles):
         data, good = self.folder / "p.csv", model.read_bytes()
         for damaged, reason in ((good[:-1], "cut off"), (good + b"x", "1 bytes behind"), (b"x" + good, "no model"),
                                 (good[:100] + b"\xff" + good[101:], "damaged"),
-                                (good.replace(b"model 1", b"model 9"), "format 1, not 9")):
+                                (good.replace(b"model 2", b"model 9"), "format 2, not 9")):
             model.write_bytes(damaged)
             self.refuse(1, ["linear.model", reason], "plan", NET, "--costs", model)
             self.refuse(1, ["linear.model", reason], "evaluate", "--costs", model, "--data", data)

@@ -47,7 +47,7 @@ class Completion(Cli):
         self.assertEqual(self.complete("plan", NET, "--solver", ""), solvers)
         self.assertEqual(self.complete("plan", "--solver", "=", "g"), ["greedy"])
         self.assertEqual(self.complete("plan", NET, "--solver", "="), solvers)
-        self.assertEqual(self.complete("fit", "--model", "n"), ["nn2"])
+        self.assertEqual(self.complete("fit", "--model", "n"), ["nn1", "nn2"])
         self.assertEqual(self.complete("run", NET, "--batch", ""), [])
         self.assertIn("winograd-4x4-3x3-vec-16", self.complete("profile", "--primitives", "winograd"))
         self.assertIn("wino3", self.complete("profile", "--primitives", "wi"))

@@ -5,6 +5,7 @@ import pty
 import random
 import signal
 import subprocess
+import sys
 import time
 import xml.etree.ElementTree
 
@@ -34,7 +35,11 @@ class Sweeps(Cli):
         options = {"net": NET, "size": 32, "images": str(self.data()[1]), "labels": str(self.data()[3])}
         arguments = ["sweep", self.file(options=options)]  # two arguments are enough
         result = self.json(*arguments, "--report", page, "--out", out)
-        self.assertEqual(list(result), ["trials", "failed", "best", "log", "seconds", "choosing_seconds"])
+        self.assertEqual(list(result), ["trials", "failed", "best", "log", "importance", "seconds", "choosing_seconds"])
+        self.assertEqual(set(result["importance"]), {"latency", "top1", "hybrid", "operations", "parameters"})
+        for shares in result["importance"].values():
+            self.assertEqual(list(shares), list(self.SWEEP["parameters"]))
+            self.assertTrue(sum(shares.values()) == 0 or abs(sum(shares.values()) - 1) < 1e-9)
         self.assertLess(result["choosing_seconds"], result["seconds"])
         self.assertEqual((result["trials"], result["failed"], result["log"]), (7, 0, str(log)))
         lines = [json.loads(line) for line in log.read_text().splitlines()]
@@ -100,17 +105,16 @@ class Sweeps(Cli):
         numbers = [json.loads(line)["trial"] for line in log.read_text().splitlines()[1:]]
         self.assertEqual(numbers, list(range(40)))
 
-    def check_measured(self, trials, goal):
-        """Those that were best until then, and no others."""
-        best = float("inf")
+    def check_measured(self, trials):
+        """The first four, and those that may be best."""
+        self.assertTrue(all("measured" in trial for trial in trials[:4]))
         for trial in trials:
-            value = trial["metrics"][goal]
-            self.assertEqual("measured" in trial, value < best, trial["trial"])
-            best = min(best, value)
+            self.assertIn(", ", trial["machine"])
             if "measured" not in trial:
                 continue
             measured = trial["measured"]
-            self.assertEqual(list(measured), ["latency", "predicted", "throughput", "layers"])
+            self.assertEqual(list(measured), ["latency", "predicted", "throughput", "machine", "layers"])
+            self.assertEqual(measured["machine"], trial["machine"])
             self.assertGreater(min(measured["latency"], measured["predicted"], measured["throughput"]), 0)
             self.assertIn("features.0", measured["layers"])
             self.assertGreater(sum(measured["layers"].values()), 0)
@@ -120,9 +124,11 @@ class Sweeps(Cli):
         arguments = ["sweep", self.file(method="random", metric={"name": "latency"}), NET, "--size", 32, "--measure", networks]
         result = self.json(*arguments, "--report", page)
         trials = [json.loads(line) for line in (self.folder / "sweep.jsonl").read_text().splitlines()[1:]]
-        self.check_measured(trials, "latency")
+        self.check_measured(trials)
         (best,) = result["best"]
         self.assertEqual(list(best), ["trial", "parameters", "metrics", "measured"])
+        times = [trial["measured"]["latency"] for trial in trials if "measured" in trial]
+        self.assertEqual(best["measured"]["latency"], min(times))
         # Only the best network is left, and it was measured.
         self.assertEqual([path.name for path in networks.iterdir()], [f"trial-{best['trial']}.onnx"])
         self.succeed("run", next(networks.iterdir()), "--batch", 1)
@@ -152,7 +158,7 @@ class Sweeps(Cli):
         self.assertEqual(sweep.wait(1200), 0, sweep.stderr.read())
         trials = [json.loads(line) for line in log.read_text().splitlines()[1:]]
         self.assertEqual(sorted(trial["trial"] for trial in trials), list(range(10)))
-        self.check_measured(trials, "latency")
+        self.check_measured(trials)
         output, errors = consumer.communicate(timeout=1200)
         self.assertEqual((consumer.returncode, errors), (0, ""))
         self.assertLessEqual(json.loads(output)["trials"], sum("measured" in trial for trial in trials))
@@ -178,6 +184,183 @@ class Sweeps(Cli):
         self.refuse(1, ["--out: needs one metric"], *arguments, "--out", "w.onnx")
         file.write_text(file.read_text().replace("squeeze_desired", "squeze_desired"))
         self.refuse(1, ["sets nothing in", "did you mean squeeze_desired_sparsity?"], *arguments)
+
+    GRADUAL = {"pruners": {"squeeze": {"class": "L1RankedStructureParameterPruner_AGP", "final_sparsity": 0.9,
+                                       "weights": ["module.features.*.squeeze.weight"]}},
+               "lr_schedulers": {"fall": {"class": "ExponentialLR", "gamma": 0.5}},
+               "extensions": {"thin": {"class": "FilterRemover", "thinning_func_str": "remove_filters", "arch": "a",
+                                       "dataset": "d"}},
+               "policies": [{"pruner": {"instance_name": "squeeze"}, "starting_epoch": 0, "ending_epoch": 3, "frequency": 1},
+                            {"extension": {"instance_name": "thin"}, "epochs": [2]},
+                            {"lr_scheduler": {"instance_name": "fall", "starting_epoch": 0, "ending_epoch": 9, "frequency": 1}}]}
+
+    def test_a_trial_is_the_training_of_its_schedule(self):
+        """A trial's network is that of `primsel train` by the schedule with the trial's parameters, byte for byte."""
+        schedule, weights = self.folder / "s.json", self.folder / "w.safetensors"
+        trained, best = self.folder / "trained.onnx", self.folder / "best.onnx"
+        data, training = self.data(), self.data("training-")
+        images = [option.replace("training-", "") if isinstance(option, str) else option for option in training]
+        net = [NET, "--size", 32, "--weights", weights]
+        self.succeed("train", NET, "--size", 32, *images, "--batch", 3, "--epochs", 0, "--out", weights)
+        schedule.write_text(json.dumps(self.GRADUAL))
+        file = self.file(method="grid", metric={"name": "top1", "goal": "maximize"}, budget={"trials": 1},
+                         parameters={"squeeze_final_sparsity": {"value": 0.5}, "fall_gamma": {"value": 0.25},
+                                     "momentum": {"value": 0.5}, "weight_decay": {"value": 1e-3}})
+        result = self.json("sweep", file, *net, *data, *training, "--training-batch", 3, "--epochs", 3, "--pruning", schedule,
+                           "--learning-rate", 0.02, "--out", best)
+        self.assertEqual((result["trials"], result["failed"]), (1, 0))
+        text = json.dumps(self.GRADUAL).replace('"final_sparsity": 0.9', '"final_sparsity": 0.5')
+        schedule.write_text(text.replace('"gamma": 0.5', '"gamma": 0.25'))
+        output = self.succeed("train", *net, *images, "--batch", 3, "--epochs", 3, "--learning-rate", 0.02, "--momentum", 0.5,
+                              "--weight-decay", 1e-3, "--seed", self.SWEEP["seed"], "--pruning", schedule, "--thin-out", trained)
+        self.assertIn("thin: filters are removed when the training ends", output)
+        self.assertEqual(best.read_bytes(), trained.read_bytes())
+        thin = self.json("plan", best)
+        self.assertAlmostEqual(thin["predicted_ms"] / result["best"][0]["metrics"]["latency"], 1, delta=0.3)
+        # Without training the pruners act at once, and a warning says so.
+        call = self.call("sweep", self.file(parameters={"squeeze_final_sparsity": {"value": 0.5}}, method="grid"), *net, *data,
+                         "--pruning", schedule, "--log", self.folder / "other.jsonl")
+        self.assertEqual(call.returncode, 0, call.stderr)
+        self.assertIn("without --epochs its pruners act at once", call.stderr)
+
+    def test_distillers_schedule(self):
+        """A schedule of the structure of Distiller's resnet56_cifar_filter_rank_v2.yaml leaves as many multiply-adds as that says,
+        67,797,632, but for the two projections of its network, of 131,072 each."""
+        groups = {70: (1, range(9)), 60: (2, (1, 2, 3, 4, 6, 7)), 20: (3, (1,)), 40: (3, (2, 3, 5, 6, 7, 8))}
+        schedule = self.folder / "s.json"
+        schedule.write_text(json.dumps({
+            "version": 1,
+            "pruners": {f"filter_pruner_{share}": {"class": "L1RankedStructureParameterPruner", "group_type": "Filters",
+                                                   "desired_sparsity": share / 100,
+                                                   "weights": [f"module.layer{stage}.{i}.conv1.weight" for i in blocks]}
+                        for share, (stage, blocks) in groups.items()},
+            "extensions": self.GRADUAL["extensions"],
+            "policies": [{"pruner": {"instance_name": f"filter_pruner_{share}"}, "epochs": [0]} for share in groups] +
+                        [{"extension": {"instance_name": "thin"}, "epochs": [0]}]}))
+        file = self.file(method="grid", metric={"name": "operations"}, budget={"trials": 1},
+                         parameters={"filter_pruner_70_desired_sparsity": {"value": 0.7}})
+        (best,) = self.json("sweep", file, "resnet56", "--pruning", schedule)["best"]
+        self.assertEqual(best["metrics"]["operations"], 67797632 - 2 * 131072)
+
+    def test_parameters_of_training(self):
+        parameters = {"learning_rate": {"min": -9.0, "max": -4.0, "distribution": "log_uniform"}, "epochs": {"values": [1, 2]},
+                      "flip": {"values": ["true", "false"]}, "batch": {"min": 2, "max": 3}, "features.12.*": {"value": 0.5}}
+        file = self.file(method="random", metric={"name": "top1", "goal": "maximize"}, run_cap=3, parameters=parameters)
+        arguments = [NET, "--size", 32, *self.data()]
+        result = self.json("sweep", file, *arguments, *self.data("training-"))
+        self.assertEqual((result["trials"], result["failed"]), (3, 0))
+        self.refuse(1, ["needs --training-images"], "sweep", file, *arguments)
+        file = self.file(method="random", budget={"trials": 1}, parameters={"momentum": {"value": 2}, "features.12.*": {"value": 0.5}})
+        result = self.call("sweep", file, *arguments, *self.data("training-"), "--epochs", 1, "--log", self.folder / "x.jsonl")
+        self.assertIn("parameter momentum: ", result.stderr)
+        self.refuse(1, ["parameter momentum is one of training: it needs --epochs"], "sweep", file, *arguments)
+
+    PROGRAM = """
+import json, os, sys
+given = dict(word[2:].split("=") for word in sys.argv[1:])
+if given["kind"] == "bad":
+    sys.exit("no luck with bad")
+print("some words")
+for epoch in (1, 2, 3):
+    print(json.dumps({"epoch": epoch, "loss": (float(given["x"]) - 0.5)**2 + 1 / epoch}), flush=True)
+if "PRIMSEL_MODEL" in os.environ:
+    open(os.environ["PRIMSEL_MODEL"], "w").write(given["x"])
+print(json.dumps({"latency": 1 + float(given["x"])}))
+"""
+
+    def test_a_program_does_the_trials(self):
+        program, log = self.folder / "train.py", self.folder / "sweep.jsonl"
+        program.write_text(self.PROGRAM)
+        parameters = {"x": {"min": 0.0, "max": 1.0}, "kind": {"values": ["good", "bad"], "probabilities": [0.8, 0.2]}}
+        about = {"program": str(program), "method": "random", "metric": {"name": "loss"}, "budget": {"trials": 12},
+                 "parameters": parameters, "early_terminate": {"type": "hyperband", "min_iter": 1, "eta": 3}}
+        result = self.json("sweep", self.file(**about))
+        trials = [json.loads(line) for line in log.read_text().splitlines()[1:]]
+        self.assertEqual(result["trials"], 12)
+        for trial in trials:
+            x, kind, stopped = *trial["parameters"].values(), "stopped" in trial
+            self.assertEqual("failure" in trial, kind == "bad")
+            if kind == "bad":
+                self.assertIn("failed with status 1: no luck with bad", trial["failure"])
+            else:
+                self.assertAlmostEqual(trial["metrics"]["loss"], (x - 0.5)**2 + (1 if stopped else 1 / 3))
+        self.assertTrue(any("stopped" in trial for trial in trials))
+        self.assertEqual(result["failed"], sum(trial["parameters"]["kind"] == "bad" for trial in trials))
+        log.unlink()
+        for command, needle in ((["${programm}"], "there is no macro ${programm}; did you mean ${program}?"),
+                                (["python3", "-c", "print(1)"], "no line of its output is JSON with the number loss"),
+                                (["/no/such/program"], "/no/such/program: ")):
+            with self.subTest(command):
+                call = self.call("sweep", self.file(**about, command=command))
+                self.assertEqual(call.returncode, 1)
+                self.assertIn(needle, call.stderr)
+                log.unlink(missing_ok=True)
+        self.refuse(1, ["no network is named"], "sweep", self.file(metric={"name": "latency"}))
+
+    def test_measured_by_a_command(self):
+        """The device of the command likes x near 0.7, whatever the program predicts; what it measures decides."""
+        program, measure, networks = self.folder / "train.py", self.folder / "measure.py", self.folder / "it's networks"
+        program.write_text(self.PROGRAM)
+        measure.write_text("import json, sys\nx = float(open(sys.argv[1]).read())\n"
+                           "print(json.dumps({'latency': 3 + 5 * (x - 0.7)**2, 'machine': 'stick'}))\n")
+        file = self.file(program=str(program), metric={"name": "latency"}, budget={"trials": 16},
+                         parameters={"x": {"min": 0.0, "max": 1.0}, "kind": {"value": "good"}})
+        result = self.json("sweep", file, "--measure", networks, "--measure-command", f"python3 {measure} {{model}}")
+        (best,) = result["best"]
+        self.assertEqual(best["measured"]["machine"], "stick")
+        self.assertLess(best["measured"]["latency"], 3.1)
+        trials = [json.loads(line) for line in (self.folder / "sweep.jsonl").read_text().splitlines()[1:]]
+        self.assertNotEqual(best["trial"], min(trials, key=lambda trial: trial["metrics"]["latency"])["trial"])
+        self.refuse(2, ["--measure"], "sweep", file, "--measure-command", "x")
+        measure.write_text("import sys\nsys.exit('no device')\n")
+        call = self.call("sweep", file, "--measure", networks, "--measure-command", f"python3 {measure} {{model}}", "--log",
+                         self.folder / "other.jsonl")
+        self.assertIn("failed with status 1: no device", call.stdout)
+
+    def test_measured_by_onnx_runtime(self):
+        try:
+            import onnxruntime  # pylint: disable=import-outside-toplevel,unused-import
+        except ImportError:
+            self.skipTest("onnxruntime is not installed")
+        measure, networks = self.folder / "measure.py", self.folder / "networks"
+        measure.write_text("import json, sys, time\nimport numpy, onnxruntime\n"
+                           "session = onnxruntime.InferenceSession(sys.argv[1], providers=['CPUExecutionProvider'])\n"
+                           "name = session.get_inputs()[0].name\n"
+                           "image, times = numpy.zeros((1, 3, 32, 32), 'f'), []\n"
+                           "for _ in range(9):\n    begin = time.time()\n    session.run(None, {name: image})\n"
+                           "    times.append(time.time() - begin)\n"
+                           "print(json.dumps({'latency': 1e3 * sorted(times)[4], 'machine': 'ONNX Runtime'}))\n")
+        file = self.file(method="random", metric={"name": "latency"}, budget={"trials": 3})
+        result = self.json("sweep", file, NET, "--size", 32, "--measure", networks, "--measure-command",
+                           f"{sys.executable} {measure} {{model}}")
+        self.assertEqual(result["best"][0]["measured"]["machine"], "ONNX Runtime")
+
+    def test_unlike_workers_are_refused(self):
+        server, log = RedisServer(self), self.folder / "sweep.jsonl"
+        sweep = server.primsel("sweep", self.file(budget={"trials": 2}, method="random", metric={"name": "latency"}), NET, "--size",
+                               32, "--log", log, "--measure", self.folder / "networks")
+        self.addCleanup(sweep.kill)
+        while not (about := server.call("GET", "primsel:about")).startswith(b"$") or about.startswith(b"$-1"):
+            self.assertIsNone(sweep.poll())
+            time.sleep(0.01)
+        text = about.split(b"\r\n", 1)[1].removesuffix(b"\r\n").decode()
+        self.assertIn('"machine":', text)
+        machine = json.loads(text)["machine"]
+        server.call("SET", "primsel:about", text.replace(json.dumps(machine), '"another board"'))
+        worker = server.primsel("worker", "--patience", 5)
+        self.assertEqual(worker.wait(1200), 1)
+        self.assertIn("the sweep predicts latencies of another board, and this machine is " + machine, worker.stderr.read())
+        server.call("SET", "primsel:about", text)
+        worker = server.primsel("worker", "--patience", 10)
+        server.call("SET", "primsel-measure:about", "another board")
+        consumer = server.primsel("worker", "--measure", "--patience", 10)
+        self.assertEqual(consumer.wait(1200), 1)
+        self.assertIn("networks are measured by another board, and here it would be by " + machine, consumer.stderr.read())
+        server.call("DEL", "primsel-measure:about")
+        consumer = server.primsel("worker", "--measure", "--patience", 10)
+        self.assertEqual(sweep.wait(1200), 0, sweep.stderr.read())
+        for process in (worker, consumer):
+            process.kill()
 
     def test_workers_by_redis(self):
         """Two workers, of which one is killed in a trial, and a server that is killed and started again."""

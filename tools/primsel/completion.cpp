@@ -38,6 +38,7 @@ std::vector<const CLI::App*> all_commands(CLI::App const& app) {
 std::string option_words(CLI::App const& command) {
     std::string words;
     for (const CLI::Option* option : command.get_options()) {
+        if (option->get_group().empty()) continue;  // hidden
         for (std::string const& name : option->get_lnames()) words += (words.empty() ? "--" : " --") + name;
     }
     return words;
@@ -110,7 +111,7 @@ std::vector<Taker> takers_of(CLI::App const& command) {
     std::vector<Taker> takers;
     int arguments = 0;
     for (const CLI::Option* option : command.get_options()) {
-        if (option->get_items_expected_max() == 0) continue;
+        if (option->get_items_expected_max() == 0 || option->get_group().empty()) continue;
         const std::string place = option->get_positional() ? std::to_string(++arguments) : option->get_name();
         takers.push_back({option, command.get_name() + "/" + place, taken_by(*option)});
     }

@@ -1,5 +1,6 @@
 #include "conv_samples.hpp"
 
+#include <primsel/core/csv.hpp>
 #include <primsel/core/simd.hpp>
 #include <primsel/core/statistics.hpp>
 #include <primsel/cost/analytical.hpp>
@@ -13,9 +14,11 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <numeric>
+#include <string_view>
 #include <utility>
 
 namespace cli {
@@ -101,7 +104,9 @@ std::vector<ProfileSamples> conv_samples(std::vector<std::string> const& paths) 
         if (const std::size_t hyphen = name.find('-'); hyphen != std::string::npos) {
             profile.processor = name.substr(0, hyphen);
         }
-        const std::string arch = about("arch");
+        const std::string superseded = about("superseded"), arch = about("arch");
+        ps::core::Pieces ids(superseded, ' ');
+        for (std::string_view id; ids.next(id);) profile.superseded.emplace(id);
         const bool known = [&]<class... A>(ps::TypeList<A...>) {
             return (add_profile<A>(arch, data, machine, profile) || ...);
         }(Archs{});
@@ -116,8 +121,11 @@ std::vector<ps::learn::ConvRegression::Sample> samples_without(std::vector<Profi
                                                                std::string const& processor) {
     std::vector<ps::learn::ConvRegression::Sample> samples;
     for (ProfileSamples const& profile : profiles) {
-        if (profile.processor != processor)
-            samples.insert(samples.end(), profile.samples.begin(), profile.samples.end());
+        if (profile.processor == processor) continue;
+        std::ranges::copy_if(
+            profile.samples, std::back_inserter(samples),
+            [&](std::string const& primitive) { return !profile.superseded.contains(primitive); },
+            &ps::learn::ConvRegression::Sample::primitive);
     }
     return samples;
 }

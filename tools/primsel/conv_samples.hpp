@@ -4,6 +4,8 @@
 #include <primsel/learn/conv_regression.hpp>
 
 #include <cstddef>
+#include <functional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -18,6 +20,9 @@ struct ProfileSamples {
     std::string processor;
     std::vector<ps::learn::ConvRegression::Sample> samples{};
     std::vector<std::size_t> rows{};
+    /// Primitives whose kernels changed since and that another profile of the machine times anew: nothing is fitted to
+    /// them. Line "superseded" of the profile, ids with spaces between them.
+    std::set<std::string, std::less<>> superseded{};
 };
 
 /// The samples of each profile of primitives among the files; those of layouts are passed over. Throws primsel::error,
@@ -25,7 +30,7 @@ struct ProfileSamples {
 /// reckon for.
 [[nodiscard]] std::vector<ProfileSamples> conv_samples(std::vector<std::string> const& paths);
 
-/// The samples of all profiles but those of a processor.
+/// The samples to fit of all profiles but those of a processor.
 [[nodiscard]] std::vector<ps::learn::ConvRegression::Sample> samples_without(
     std::vector<ProfileSamples> const& profiles, std::string const& processor);
 

@@ -46,9 +46,9 @@ void explain(ExplainOptions const& options) {
         ps::fail(model.name, ": no layer is named ", options.layer, "; ", did_you_mean(options.layer, names),
                  "there are ", list_of_names(names));
     }
-    if (options.json) return print_json(to_json(model.name, plan.layer(options.layer), present_speed()));
+    if (options.json) return print_json(to_json(model.name, plan.layer(options.layer), present_speed(options.threads)));
     print(plan.explain(options.layer));
-    print(line_of(present_speed()));
+    print(line_of(present_speed(options.threads)));
 }
 
 }  // namespace

@@ -61,8 +61,9 @@ void add_fit(CLI::App& app) {
         ->type_name("F.csv");
     command.add_option("--layouts", options->layouts, "Times of changes of layout")->type_name("F.csv");
     command
-        .add_option("--model", options->model,
-                    "gp (default; Gaussian processes), boosted, forest, mlp, nn2 (as published, slow) or linear")
+        .add_option(
+            "--model", options->model,
+            "gp (default; Gaussian processes), boosted, forest, mlp, nn1, nn2 (both as published, slow) or linear")
         ->check(CLI::IsMember(
             std::vector<std::string>(ps::learn::regression_names.begin(), ps::learn::regression_names.end())))
         ->type_name("NAME");

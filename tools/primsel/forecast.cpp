@@ -10,6 +10,7 @@
 #include <primsel/forecast/forecaster.hpp>
 #include <primsel/forecast/forecaster_file.hpp>
 #include <primsel/forecast/measure_network.hpp>
+#include <primsel/forecast/measured_networks.hpp>
 #include <primsel/forecast/network_profile_file.hpp>
 #include <primsel/forecast/thinned.hpp>
 #include <primsel/machine/machine.hpp>
@@ -18,12 +19,15 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
+#include <filesystem>
 #include <limits>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -33,8 +37,8 @@ namespace {
 struct ForecastCommand {
     ModelOptions model;
     bool training = false, json = false;
-    std::string device, fit, save, profile;
-    std::size_t runs = 0;
+    std::string device, fit, save, profile, layers, method = "chosen";
+    std::size_t runs = 0, threads = 1;
     std::vector<double> levels{0, 30, 50, 70, 90};
     std::vector<int> batches;
     std::vector<std::string> strategies{"random"};
@@ -96,8 +100,9 @@ std::string text_of(ForecastCommand const& options, ps::Graph const& graph, Fore
 /// By the plan of an engine or trainer of this library.
 Forecast of_engine(ForecastCommand const& options, ps::Graph const& graph) {
     const ps::forecast::EngineForecast forecast =
-        options.training ? ps::forecast::forecast_training(graph, {.batch = graph.batch()}, {.momentum = 0.9})
-                         : ps::forecast::forecast_inference(graph);
+        options.training
+            ? ps::forecast::forecast_training(graph, {.batch = graph.batch()}, {.momentum = 0.9}, options.threads)
+            : ps::forecast::forecast_inference(graph, options.threads);
     Forecast of{.seconds = forecast.seconds,
                 .seconds_off = std::nullopt,
                 .bytes = static_cast<double>(forecast.memory.total()),
@@ -178,39 +183,135 @@ void profile(ForecastCommand const& options) {
     print_line(options.profile, ": ", here, " rows more, ", file.rows().size(), " in all");
 }
 
-void fit(ForecastCommand const& options) {
-    std::map<std::string, std::string> about;
-    const ps::SharedBytes table = ps::read_file(options.fit);
-    const std::vector<ps::forecast::ProfileRow> rows =
-        ps::forecast::parse_network_profile(options.fit, table.text(), about);
-    std::vector<ps::forecast::ProfiledNetwork> profile;
-    std::map<std::string, std::vector<ps::forecast::ConvSizes>> known;
-    for (ps::forecast::ProfileRow const& row : rows) {
+// --- learning from a table
+
+using Profile = std::vector<ps::forecast::ProfiledNetwork>;
+
+/// Reads the layers of networks, each once.
+class KnownGraphs {
+public:
+    ps::Graph const& operator()(std::string const& net, std::optional<Size> size,
+                                ps::forecast::Thinning const& thinning) {
+        const std::string key = ps::join(net, ' ', size ? size->h : 0, ' ', size ? size->w : 0, ' ', thinning.level,
+                                         ' ', thinning.strategy, ' ', thinning.seed);
+        const auto found = graphs_.find(key);
+        if (found != graphs_.end()) return found->second;
+        ModelOptions of;
+        of.net = net, of.batch = 1, of.size = size;
+        return graphs_.emplace(key, ps::forecast::thinned(graph_of(open_model(of)), thinning)).first->second;
+    }
+
+private:
+    std::map<std::string, ps::Graph> graphs_;
+};
+
+/// The measured rows of this program's own table.
+Profile own_profile(ForecastCommand const& options, std::string_view text, std::map<std::string, std::string>& about) {
+    Profile profile;
+    KnownGraphs graphs;
+    for (ps::forecast::ProfileRow const& row : ps::forecast::parse_network_profile(options.fit, text, about)) {
         ps::forecast::ProfileKey const& key = row.key;
         if (key.training != options.training ||
             row.measured.outcome != ps::forecast::NetworkMeasurement::Outcome::measured)
             continue;
-        ps::forecast::ProfileKey network = key;
-        network.batch = 1;
-        std::vector<ps::forecast::ConvSizes>& sizes = known[ps::forecast::NetworkProfileFormat::line({network, {}})];
-        if (sizes.empty()) {
-            ModelOptions of;
-            of.net = key.network, of.batch = 1, of.size = Size{key.height, key.width};
-            sizes = ps::forecast::conv_sizes(ps::forecast::thinned(graph_of(open_model(of)), key.thinning));
-        }
+        ps::Graph const& graph = graphs(key.network, Size{key.height, key.width}, key.thinning);
         const double none = std::numeric_limits<double>::quiet_NaN(),
                      bytes = static_cast<double>(row.measured.resident_bytes);
-        profile.push_back({ps::forecast::network_load(sizes, key.batch),
+        profile.push_back({ps::forecast::network_load(graph, key.batch, key.training),
                            row.measured.seconds > 0 ? row.measured.seconds : none, bytes > 0 ? bytes : none});
     }
+    return profile;
+}
+/// A plain table's. Files are where its lines say, from here or from the folder of the table.
+Profile plain_profile(ForecastCommand const& options, std::string_view text,
+                      std::map<std::string, std::string>& about) {
+    Profile profile;
+    KnownGraphs graphs;
+    const std::filesystem::path folder = std::filesystem::path(options.fit).parent_path();
+    for (ps::forecast::MeasuredNetwork const& row :
+         ps::parse_table<ps::forecast::MeasuredNetworkFormat>(options.fit, text, about)) {
+        const std::filesystem::path beside = folder / row.network;
+        const bool here = std::filesystem::exists(row.network) || !std::filesystem::exists(beside);
+        ps::Graph const& graph = graphs(here ? row.network : beside.string(), std::nullopt, {});
+        profile.push_back({ps::forecast::network_load(graph, row.batch, options.training), row.seconds, row.bytes});
+    }
+    return profile;
+}
+Profile read_profile(ForecastCommand const& options, std::map<std::string, std::string>& about) {
+    const ps::SharedBytes table = ps::read_file(options.fit);
+    const std::string_view text = table.text();
+    if (!options.layers.empty()) {
+        const ps::SharedBytes layers = ps::read_file(options.layers);
+        Profile profile;
+        for (ps::forecast::ProfiledLevel& row :
+             ps::forecast::join_levels(options.layers, layers.text(), options.fit, text, options.training)) {
+            profile.push_back(std::move(row.profile));
+        }
+        return profile;
+    }
+    std::map<std::string, std::string> ignored;
+    ps::core::CsvLines lines(text, ignored);
+    std::string_view columns;
+    const bool some = lines.next(columns);
+    if (some && columns == ps::forecast::MeasuredNetworkFormat::columns) return plain_profile(options, text, about);
+    if (some && columns == ps::forecast::MeasuredLevelFormat::columns)
+        ps::fail("--fit ", options.fit, ": needs --layers, the table of its networks' convolutions");
+    if (some && columns != ps::forecast::NetworkProfileFormat::columns)
+        ps::fail("--fit ", options.fit, ": its columns are none of ", ps::forecast::MeasuredNetworkFormat::columns,
+                 "; ", ps::forecast::MeasuredLevelFormat::columns, " (with --layers); ",
+                 ps::forecast::NetworkProfileFormat::columns);
+    return own_profile(options, text, about);
+}
+
+ps::Json to_json(auto const& model) {
+    if (!model) return {};
+    ps::Json::Array errors;
+    for (ps::forecast::ValidatedError const& error : model->errors()) {
+        const auto known = [](double value) { return ps::is_nan(value) ? ps::Json() : ps::Json(value); };
+        errors.push_back(ps::Json::Object{{"model", std::string(error.kind)},
+                                          {"other_networks", known(error.other_networks)},
+                                          {"other_widths", known(error.other_widths)}});
+    }
+    return ps::Json::Object{{"model", std::string(model->chosen())}, {"errors", std::move(errors)}};
+}
+std::string errors_text(std::string_view what, auto const& model) {
+    if (!model) return "";
+    const auto percent = [](double value) {
+        std::array<char, 16> text{};
+        std::snprintf(text.data(), text.size(), "%.1f %%", 100 * value);
+        return ps::is_nan(value) ? std::string("-") : std::string(text.data());
+    };
+    ps::TextTable table;
+    table.add({std::string(what), "another network", "another width"});
+    for (ps::forecast::ValidatedError const& error : model->errors()) {
+        const bool chosen = error.kind == model->chosen();
+        table.add({ps::join("  ", error.kind, chosen ? " (taken)" : ""), percent(error.other_networks),
+                   percent(error.other_widths)});
+    }
+    return table.text();
+}
+
+void fit(ForecastCommand const& options) {
+    using Device = ps::forecast::Forecaster<>;
+    std::map<std::string, std::string> about;
+    const Profile profile = read_profile(options, about);
     const std::string pass = options.training ? "training" : "inference";
     if (profile.empty()) ps::fail("--fit ", options.fit, ": has no measured row of ", pass);
-    ps::forecast::Forecaster<> device = ps::forecast::Forecaster<>::fit(profile);
+    Device device = options.method == "forest" ? Device::fit_only<ps::forecast::NetworkForest>(profile)
+                    : options.method == "sum"  ? Device::fit_only<ps::forecast::CorrectedSum>(profile)
+                                               : Device::fit(profile);
     device.about = about;
     device.about["pass"] = pass;
     ps::forecast::write_forecaster(options.save, device);
-    if (options.json) return print_json(ps::Json::Object{{"file", options.save}, {"rows", profile.size()}});
+    if (options.json) {
+        return print_json(ps::Json::Object{{"file", options.save},
+                                           {"rows", profile.size()},
+                                           {"time", to_json(device.time())},
+                                           {"memory", to_json(device.memory())}});
+    }
     print_line(options.save, ": learned from ", profile.size(), " rows");
+    print(errors_text("time, mean error in cross-validation", device.time()));
+    print(errors_text("memory, mean error in cross-validation", device.memory()));
 }
 
 void forecast(ForecastCommand const& options) {
@@ -281,14 +382,39 @@ void add_forecast(CLI::App& app) {
             "What is forecast to hold more is not run; K, M and G stand for powers of 1024")
         ->type_name("BYTES");
     CLI::Option* const fit =
-        command.add_option("--fit", options->fit, "Learn from such a table")->type_name("F.csv")->excludes(profile);
+        command
+            .add_option("--fit", options->fit,
+                        "Learn from such a table, or one of the columns network,batch,seconds,bytes: a network's file "
+                        "or name, its batch, and what a run (or with --training a step) took; an empty cell is unknown")
+            ->type_name("F.csv")
+            ->excludes(profile);
+    CLI::Option* const layers =
+        command
+            .add_option(
+                "--layers", options->layers,
+                "perf4sight's table of convolutions; --fit is then its table network,level,bs,latency_ms,memory_mb")
+            ->needs(fit)
+            ->type_name("F.csv");
+    CLI::Option* const method =
+        command
+            .add_option(
+                "--model", options->method,
+                "What learns: chosen (default), the best of all in cross-validation; forest, the paper's random "
+                "forest on its 42 features; sum, a sum of these features")
+            ->check(CLI::IsMember({"chosen", "forest", "sum"}))
+            ->needs(fit)
+            ->type_name("NAME");
     CLI::Option* const save =
         command.add_option("--save", options->save, "Where --fit writes what it learned, for --device")
             ->check(writable_file)
             ->needs(fit)
             ->type_name("FILE");
     fit->needs(save);
-    for (CLI::Option* const other : {runs, profile, fit}) device->excludes(other);
+    add_threads_option(command, options->threads, "Threads of a run here");
+    CLI::Option* const threads = command.get_option("--threads");
+    for (CLI::Option* const other : {runs, profile, fit, layers, method, threads}) device->excludes(other);
+    // These measure runs on one thread.
+    for (CLI::Option* const other : {runs, profile, fit}) threads->excludes(other);
     command.add_flag("--json", options->json, "Print one JSON object");
     command.callback([options, &command] {
         const bool fits = !options->fit.empty(), profiles = !options->profile.empty();

@@ -44,7 +44,7 @@ void machine(bool json, bool renew) {
     const ps::Kernels all = kernels();
     const ps::measure::MachineFile file(all.arch);
     if (renew) file.write(ps::this_machine_in_all_precisions<ps::default_arch>());
-    ps::Machine const& here = all.machine();
+    ps::Machine const& here = all.machine(2);  // with the speeds of several threads
     const PresentSpeed present = present_speed();
     const ps::UsableThreads threads = ps::usable_threads();
     if (json) {
@@ -67,6 +67,11 @@ void machine(bool json, bool renew) {
                              {"bandwidth", std::move(bandwidth)},
                              {"idle_bandwidth", here.idle_bandwidth},
                              {"l2_bytes", here.l2_bytes},
+                             {"threads_measured", here.threads},
+                             {"threads_flops", here.threads_flops},
+                             {"threads_cache_bandwidth", here.threads_cache_bandwidth},
+                             {"threads_memory_bandwidth", here.threads_memory_bandwidth},
+                             {"threads_loops", here.threads_loops},
                              {"threads", threads.count()},
                              {"threads_bound_by", bound_of(threads)},
                              {"present_speed", present.networks == 0 ? ps::Json() : ps::Json(1 / present.factor)},
@@ -90,6 +95,13 @@ void machine(bool json, bool renew) {
     table.add({"the same, after 2 ms without use", giga(here.idle_bandwidth, "GB/s")});
     table.add({"copies from memory to memory", giga(here.bandwidth.back(), "GB/s")});
     if (here.l2_bytes > 0) table.add({"L2", std::to_string(std::llround(here.l2_bytes / 1024)) + " KiB"});
+    if (here.knows_threads()) {
+        const std::string together = ps::join(" by ", std::llround(here.threads), " threads together");
+        table.add({"multiply-adds" + together, giga(here.threads_flops, "GFLOP/s")});
+        table.add({"copies beyond L2" + together, giga(here.threads_cache_bandwidth, "GB/s")});
+        table.add({"copies from memory" + together, giga(here.threads_memory_bandwidth, "GB/s")});
+        table.add({"empty loops" + together, ps::core::rounded_text(here.threads_loops * 1e-6, 3) + " million/s"});
+    }
     table.add({"threads at a time", ps::join(threads.count(), ": ", bound_of(threads))});
     if (present.networks > 0) {
         table.add({"present speed",
@@ -103,8 +115,9 @@ void machine(bool json, bool renew) {
 
 void add_machine(CLI::App& app) {
     const auto json = std::make_shared<bool>(false), renew = std::make_shared<bool>(false);
-    CLI::App& command = *app.add_subcommand(
-        "machine", "This machine's speeds on one core, from which costs are predicted, measured once and then kept");
+    CLI::App& command = *app.add_subcommand("machine",
+                                            "This machine's speeds on one core and on several, from which costs are "
+                                            "predicted, measured once and then kept");
     command.add_flag("--renew", *renew, "Measure them again");
     command.add_flag("--json", *json, "Print one JSON object");
     command.callback([json, renew] { machine(*json, *renew); });

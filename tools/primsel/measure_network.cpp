@@ -1,3 +1,4 @@
+#include "program_trials.hpp"
 #include "session.hpp"
 #include "sweep_trials.hpp"
 
@@ -31,7 +32,10 @@ std::string network_file(std::string const& folder, std::uint64_t trial) {
     return ps::join(folder, "/trial-", trial, ".onnx");
 }
 
-ps::search::TrialMeasurement measure_network(std::string const& file, Options const& options) {
+std::string machine_name() { return ps::join(ps::cpu_name(), ", ", std::string_view(kernels().arch)); }
+
+ps::search::TrialMeasurement measure_network(std::string const& file, SweepCommand const& options) {
+    if (!options.measure_command.empty()) return measure_by_command(options.measure_command, file);
     constexpr int together = 8;
     const auto session_of = [&](Model const& model, ps::Plan const& plan) {
         auto session = std::make_unique<Session>(model, plan, options.threads);
@@ -47,7 +51,7 @@ ps::search::TrialMeasurement measure_network(std::string const& file, Options co
         if (key == precision_key) planning.precision = precision_of(value).value_or(planning.precision);
     }
     const ps::Plan plan = plan_for(model, planning, options.threads);
-    ps::search::TrialMeasurement measured{.predicted = plan.total_seconds * 1e3};
+    ps::search::TrialMeasurement measured{.predicted = plan.total_seconds * 1e3, .machine = machine_name()};
     {
         const auto session = session_of(model, plan);
         measured.milliseconds = median_seconds(*session) * 1e3;

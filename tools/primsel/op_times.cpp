@@ -59,7 +59,7 @@ void write_op_times(std::string const& path, std::vector<std::string> const& net
         known.insert(about.begin(), about.end());
         about = std::move(known);
     }
-    if (!about.contains("vector_flops")) ps::learn::add_about(about, kernels().machine());
+    if (!about.contains("vector_flops")) ps::learn::add_about(about, kernels().machine(1));
     ps::TableFile<ps::learn::OpTimesFormat> file(path, about);
     ps::measure::OpSampler sampler(kernels(), ps::measure::LeastMeasured{});
     for (ps::OpTime const& time : file.rows()) sampler.skip(time);

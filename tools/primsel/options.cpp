@@ -178,8 +178,8 @@ void add_precision_options(CLI::App& command, ModelOptions& model, ps::Precision
         .add_option_function<std::string>(
             "--precision", [&precision](std::string const& name) { precision = *precision_of(name); },
             "The least precise type to multiply in: float32 (default), or bf16 or int8 for layers that it makes "
-            "faster, or f16 to store in; without --ranges, or an ONNX file that is quantised, int8 is for weights of "
-            "dense layers alone")
+            "faster, or f16 for weights of dense layers; without --ranges, or an ONNX file that is quantised, int8 is "
+            "for those alone, too")
         ->check([](std::string const& name) {
             return precision_of(name) ? "" : "expected float32, f16, bf16 or int8, not " + name;
         })

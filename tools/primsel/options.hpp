@@ -58,6 +58,8 @@ struct PlanningOptions {
     std::size_t max_arena = std::numeric_limits<std::size_t>::max();
     /// Whether convolutions may be computed together in strips of rows.
     bool strips = true;
+    /// Whether threads may run images of their own.
+    bool images_apart = true;
     /// A plan that was saved, in place of predicting and solving; or empty.
     std::string plan;
 };

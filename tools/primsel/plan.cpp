@@ -108,7 +108,7 @@ void plan(PlanCommand const& options) {
     std::ostringstream table;
     table << plan << (model.backward.empty() ? "" : text_of_passes(passes_of(model, plan))) << "arena "
           << megabytes(arena) << '\n';
-    table << line_of(present_speed());
+    table << line_of(present_speed(options.threads));
     print(table.str());
 }
 

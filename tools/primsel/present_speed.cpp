@@ -18,11 +18,11 @@ namespace cli {
 namespace {
 
 /// None where the environment says that no file counts.
-std::optional<ps::measure::PaceFile> pace_file() {
+std::optional<ps::measure::PaceFile> pace_file(std::size_t threads) {
     const char* const how = std::getenv("PRIMSEL_MACHINE");
     if (how != nullptr && std::string_view(how) == "measure") return {};
     const ps::Kernels all = kernels();
-    return ps::measure::PaceFile(all.arch, all.machine());
+    return ps::measure::PaceFile(all.arch, all.machine(static_cast<int>(threads)), ps::cache_directory(), threads);
 }
 double clock_seconds() {
     return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
@@ -30,8 +30,8 @@ double clock_seconds() {
 
 }  // namespace
 
-PresentSpeed present_speed() {
-    const auto file = pace_file();
+PresentSpeed present_speed(std::size_t threads) {
+    const auto file = pace_file(threads);
     if (!file) return {};
     const ps::measure::Pace pace = file->read();
     if (pace.size() == 0) return {};
@@ -48,7 +48,7 @@ std::string line_of(PresentSpeed const& speed) {
 }
 void keep_pace(ps::Plan const& plan, PlanningOptions const& options, std::size_t threads, double seconds) {
     const bool is_prediction = options.costs.empty() && options.plan.empty() && options.calibration_seconds <= 0;
-    const auto file = threads == 1 && is_prediction ? pace_file() : std::nullopt;
+    const auto file = is_prediction ? pace_file(threads) : std::nullopt;
     if (!file) return;
     ps::measure::Pace pace = file->read();
     pace.add(plan.key.network, plan.total_seconds, seconds, clock_seconds());

@@ -54,7 +54,7 @@ constexpr std::array trained_networks{TrainedNetwork{"resnet18", 64, 32},     Tr
 
 ps::learn::OpRegression fit_ops(std::vector<ps::OpTime> const& times) {
     std::vector<ps::learn::OpRegression::Sample> samples;
-    for (ps::OpTime const& time : times) samples.push_back(ps::learn::OpRegression::sample(kernels().machine(), time));
+    for (ps::OpTime const& time : times) samples.push_back(ps::learn::OpRegression::sample(kernels().machine(1), time));
     return ps::learn::OpRegression::fit(samples);
 }
 

@@ -2,6 +2,7 @@
 #include "commands.hpp"
 #include "options.hpp"
 #include "settings_file.hpp"
+#include "sweep_trials.hpp"
 #include "text.hpp"
 
 #include <primsel/prune/sensitivity_file.hpp>
@@ -25,7 +26,8 @@ struct ReportCommand {
 
 void report(ReportCommand& options) {
     const ps::search::TrialLogHeader header = ps::search::read_log_header(options.log);
-    const ps::search::Sweep sweep = ps::search::parse_sweep(parse_settings(header.file, header.sweep));
+    ps::search::Sweep sweep = ps::search::parse_sweep(parse_settings(header.file, header.sweep));
+    if (header.about.contains("measured")) take_measurements(sweep);
     const std::vector<ps::search::Trial> trials = ps::search::read_trials(options.log, sweep.space);
     ps::show::SweepReport page{
         .title = options.title.empty() ? header.file : options.title, .about = header.about, .sensitivity = {}};

@@ -122,7 +122,7 @@ void run(CLI::App const& command, RunOptions& options) {
     const std::vector<double> seconds = measure(session, options.repeat);
     const double median = ps::median(seconds), least = *std::ranges::min_element(seconds);
     // By the runs before this one.
-    const PresentSpeed present = present_speed();
+    const PresentSpeed present = present_speed(options.threads);
     keep_pace(plan, options.planning, options.threads, median);
 
     ps::Json::Array outputs;
@@ -189,7 +189,7 @@ void run(CLI::App const& command, RunOptions& options) {
     print(ps::join(
         "median ", milliseconds(median), " ms, least ", milliseconds(least), " ms of ", seconds.size(),
         seconds.size() == 1 ? " run" : " runs", " on ", options.threads, options.threads == 1 ? " thread" : " threads",
-        "; predicted for one thread: ", milliseconds(plan.total_seconds), " ms",
+        "; predicted ", milliseconds(plan.total_seconds), " ms",
         present.networks == 0 ? ""
                               : ps::join(" at the machine's best, ", milliseconds(plan.total_seconds * present.factor),
                                          " ms at its present speed"),

@@ -122,7 +122,8 @@ ps::PlanOptions plan_options(PlanningOptions const& bounds) {
             .max_error = bounds.max_error,
             .exact_support = bounds.exact_support,
             .max_arena = bounds.max_arena,
-            .strips = bounds.strips};
+            .strips = bounds.strips,
+            .images_apart = bounds.images_apart};
 }
 
 ps::measure::CalibratedPlan solve(Model const& model, Costs& costs, std::string const& solver,
@@ -236,7 +237,7 @@ ps::Kernels kernels() {
     all.machine = &ps::measure::KeptSpeeds<ps::MeasuredInAllPrecisions>::speeds<ps::default_arch>;
     return all;
 }
-double relative_clock() { return ps::relative_clock<ps::default_arch>(kernels().machine()); }
+double relative_clock() { return ps::relative_clock<ps::default_arch>(kernels().machine(1)); }
 std::string compiler() {
 #if defined(__clang__)
     return "clang " __clang_version__;

@@ -7,7 +7,6 @@
 #include "text.hpp"
 
 #include <primsel/core/text_table.hpp>
-#include <primsel/io/safetensors.hpp>
 #include <primsel/prune/sensitivity_file.hpp>
 #include <primsel/search/any_searcher.hpp>
 #include <primsel/search/run_sweep.hpp>
@@ -29,20 +28,29 @@
 namespace cli {
 namespace {
 
-/// Metrics that need not be learned from trials.
+/// Metrics that need not be learned from trials. Predicted latencies are corrected by the bias that measurements show.
 struct KnownMetrics {
-    PruningTrials const* trials;
+    SweepTrials const* trials;
     ps::search::Sweep sweep;
+    std::shared_ptr<ps::search::MeasuredBias> bias;
     bool any = false;
 
-    KnownMetrics(PruningTrials const& of, ps::search::Sweep its_sweep) : trials(&of), sweep(std::move(its_sweep)) {
+    KnownMetrics(SweepTrials const& of, ps::search::Sweep its_sweep, std::shared_ptr<ps::search::MeasuredBias> its_bias)
+        : trials(&of), sweep(std::move(its_sweep)), bias(std::move(its_bias)) {
         const Metrics metrics =
             trials->known(sweep.space.at(std::vector<double>(sweep.space.parameters().size(), 0.5)));
         for (ps::search::SweepGoal const& goal : sweep.goals) any = any || metrics.contains(goal.metric);
         for (ps::search::MetricBound const& bound : sweep.bounds) any = any || metrics.contains(bound.metric);
     }
     ps::search::Outcome operator()(ps::search::SearchPoint const& point) const {
-        return any ? ps::search::outcome_of(sweep, trials->known(point)) : ps::search::Outcome{};
+        if (!any) return {};
+        const ps::search::Trial trial{.point = point, .metrics = trials->known(point)};
+        return bias->outcome_of(sweep, trial);
+    }
+    /// The deviations of what is known, by measurements.
+    [[nodiscard]] ps::search::Outcome deviations(ps::search::SearchPoint const& point) const {
+        if (!any) return {};
+        return bias->deviations_of(sweep, {.point = point, .metrics = trials->known(point)});
     }
 };
 
@@ -76,6 +84,9 @@ struct ShownSearcher {
     }
     void tell(ps::search::SearchPoint const& point, ps::search::Outcome const& outcome) {
         searcher.tell(point, outcome);
+    }
+    void correct(ps::search::SearchPoint const& point, ps::search::Outcome const& outcome) {
+        searcher.correct(point, outcome);
     }
 };
 
@@ -117,9 +128,29 @@ ps::Json json_of(ps::search::Sweep const& sweep, ps::search::Trial const& trial)
     if (trial.measured && trial.measured->failure.empty()) {
         json.emplace_back("measured", ps::Json::Object{{"latency", trial.measured->milliseconds},
                                                        {"predicted", trial.measured->predicted},
-                                                       {"throughput", trial.measured->images_per_second}});
+                                                       {"throughput", trial.measured->images_per_second},
+                                                       {"machine", trial.measured->machine}});
     }
     return json;
+}
+
+/// The importance of each parameter for each metric.
+template <class Run>
+ps::Json importance_of(Run const& run) {
+    std::set<std::string> metrics;
+    for (ps::search::Trial const& trial : run.trials()) {
+        for (auto const& [name, value] : trial.metrics) metrics.insert(name);
+    }
+    ps::Json::Object all;
+    for (std::string const& metric : metrics) {
+        const std::vector<ps::search::Influence> influences = run.influences(metric);
+        ps::Json::Object one;
+        for (std::size_t i = 0; i < influences.size(); ++i) {
+            one.emplace_back(run.sweep().space.parameters()[i].name(), influences[i].importance);
+        }
+        all.emplace_back(metric, std::move(one));
+    }
+    return all;
 }
 
 void print_best(ps::search::Sweep const& sweep, std::vector<ps::search::Trial> const& trials,
@@ -131,7 +162,7 @@ void print_best(ps::search::Sweep const& sweep, std::vector<ps::search::Trial> c
     for (auto const& [name, value] : trials[best[0]].metrics) heading.push_back(name);
     const std::size_t metrics = heading.size();
     const bool any = std::ranges::any_of(best, [&](std::size_t place) { return trials[place].measured.has_value(); });
-    if (any) heading.insert(heading.end(), {"measured ms", "predicted ms", "images/s"});
+    if (any) heading.insert(heading.end(), {"measured ms", "predicted ms", "images/s", "machine"});
     table.add(heading);
     for (const std::size_t place : best) {
         ps::search::Trial const& trial = trials[place];
@@ -148,8 +179,9 @@ void print_best(ps::search::Sweep const& sweep, std::vector<ps::search::Trial> c
             row.push_back(short_text(trial.measured->milliseconds));
             row.push_back(short_text(trial.measured->predicted));
             row.push_back(short_text(trial.measured->images_per_second));
+            row.push_back(trial.measured->machine);
         } else if (any) {
-            row.insert(row.end(), {trial.measured ? trial.measured->failure : "", "", ""});
+            row.insert(row.end(), {trial.measured ? trial.measured->failure : "", "", "", ""});
         }
         table.add(row);
     }
@@ -176,13 +208,11 @@ void require_best(SweepCommand const& options, Run const& run) {
     ps::fail(options.file, ": ", why);
 }
 
-void write_network(SweepCommand const& options, PruningTrials const& trials, ps::search::Trial const& trial) {
-    const ps::prune::Pruned network = trials.network(trial.point, trial.seed);
-    if (options.out.ends_with(".onnx")) {
-        ps::write_file(options.out, trials.onnx(network, trials.precision(trial.point)));
-    } else {
-        ps::write_safetensors(options.out, network.weights, metadata_of(trials.normalise()));
-    }
+/// The machine for which the trials are predicted; empty if nothing is.
+std::string machine_of(SweepTrials const& trials) {
+    const auto about = trials.about();
+    const auto found = about.find("machine");
+    return found == about.end() ? std::string() : found->second;
 }
 
 /// The accuracy that hybrid was to have by a log that is there.
@@ -225,7 +255,7 @@ private:
 /// Workers do the trials; what they need to know is kept in the queue.
 template <class Searcher, class Report>
 ps::search::SweepRun<Searcher> hand_out(CLI::App const& command, SweepCommand const& options, SweepFile const& file,
-                                        PruningTrials const& trials, Searcher searcher, ps::search::TrialLog& log,
+                                        SweepTrials const& trials, Searcher searcher, ps::search::TrialLog& log,
                                         Report const& report) {
     ps::Json::Object given;
     for (auto const& [name, values] : given_options(command)) {
@@ -237,7 +267,8 @@ ps::search::SweepRun<Searcher> hand_out(CLI::App const& command, SweepCommand co
     const std::string about = ps::to_string(ps::Json(ps::Json::Object{{"file", file.name},
                                                                       {"sweep", file.text},
                                                                       {"options", std::move(given)},
-                                                                      {"threshold", trials.threshold()}}),
+                                                                      {"threshold", trials.threshold()},
+                                                                      {"machine", machine_of(trials)}}),
                                             0, ps::JsonStrings::any);
     RemoteQueue queue(options.queue, options.queue_name, options.lease);
     if (queue.keep_about(about) != about) {
@@ -256,11 +287,20 @@ ps::search::SweepRun<Searcher> hand_out(CLI::App const& command, SweepCommand co
     return run;
 }
 
+bool sweep_has(ps::search::Sweep const& sweep, std::string_view parameter) {
+    return std::ranges::any_of(sweep.space.parameters(), [&](auto const& each) { return each.name() == parameter; });
+}
+
 /// Throws CLI::ValidationError for what would change nothing.
 void refuse_idle_options(CLI::App const& command, SweepCommand const& options, ps::search::Sweep const& sweep) {
     const bool by_schedule = !options.schedule.empty(), no_taylor = options.ranking.criterion != "taylor",
-               no_epochs = options.epochs == 0, no_images = !options.ranking.data.given(),
-               no_queue = options.queue.empty(), unmeasured = options.measure.empty();
+               no_epochs = options.epochs == 0 && !sweep_has(sweep, "epochs"),
+               no_images = !options.ranking.data.given(), no_queue = options.queue.empty(),
+               unmeasured = options.measure.empty();
+    const bool no_network = options.model.net.empty();
+    for (const char* option : {"--images", "--cifar", "--folder", "--training-images", "--epochs", "--pruning"}) {
+        refuse_idle(command, {{option, no_network, "a network: a program does the trials"}});
+    }
     refuse_idle(command, {{"--criterion", by_schedule, "to stand without --pruning, whose pruners say it"},
                           {"--type", by_schedule, "to stand without --pruning, whose pruners say it"},
                           {"--taylor-batches", no_taylor, "--criterion taylor"},
@@ -283,16 +323,24 @@ void refuse_idle_options(CLI::App const& command, SweepCommand const& options, p
 void sweep(CLI::App& command, SweepCommand& options) {
     const ps::SharedBytes text = ps::read_file(options.file);
     const SweepFile file = read_sweep(command, options.file, std::string(text.text()));
-    if (options.model.net.empty()) ps::fail(options.file, ": no network is named, by NET or in its options as net");
+    std::string const& program = file.sweep.program;
+    if (options.model.net.empty() && program.empty()) {
+        ps::fail(options.file, ": no network is named, by NET or in its options as net, and no program");
+    }
+    if (!options.model.net.empty() && !program.empty()) {
+        warn(ps::join(options.file, ": ", program, " is not run: trials prune ", options.model.net));
+    }
     refuse_idle_options(command, options, file.sweep);
     if (!options.out.empty() && file.sweep.goals.size() > 1) ps::fail("--out: needs one metric; there is a front");
     if (options.log.empty()) options.log = std::filesystem::path(options.file).replace_extension(".jsonl").string();
-    const PruningTrials trials(options, file, logged_threshold(options.log));
+    const std::unique_ptr<SweepTrials> made = make_trials(options, file, logged_threshold(options.log));
+    SweepTrials const& trials = *made;
     const ps::search::TrialLogHeader header{.file = file.name, .sweep = file.text, .about = trials.about()};
     ps::search::TrialLog log(options.log, file.sweep.space, header);
     if (!log.warning().empty()) std::fprintf(stderr, "primsel: %s\n", ps::printable(log.warning()).c_str());
 
-    const KnownMetrics known(trials, file.sweep);
+    const auto bias = std::make_shared<ps::search::MeasuredBias>(file.sweep, log.trials());
+    const KnownMetrics known(trials, file.sweep, bias);
     const ps::search::BayesOptions effort =
         known.any ? ps::search::BayesOptions{.candidates = 64, .rounds = 8} : ps::search::BayesOptions{};
     SweepLine shown;
@@ -304,6 +352,7 @@ void sweep(CLI::App& command, SweepCommand& options) {
         if (shown.line.is_due()) shown.text = text_of_progress(run);
         shown.line.show(shown.text);
         networks.update(run);
+        *bias = run.bias();
     };
     const auto measure = [&](ps::search::Trial const& trial) -> std::optional<ps::search::TrialMeasurement> {
         if (options.measure.empty()) return std::nullopt;
@@ -331,7 +380,7 @@ void sweep(CLI::App& command, SweepCommand& options) {
         ps::write_file(options.report,
                        ps::show::to_html(file.sweep, log.trials(), {options.file, header.about, points}));
     }
-    if (!options.out.empty() && !best.empty()) write_network(options, trials, run.trials()[best[0]]);
+    if (!options.out.empty() && !best.empty()) trials.write(options.out, run.trials()[best[0]]);
     if (options.json) {
         ps::Json::Array chosen;
         for (const std::size_t place : best) chosen.push_back(json_of(file.sweep, log.trials()[place]));
@@ -339,6 +388,7 @@ void sweep(CLI::App& command, SweepCommand& options) {
                                     {"failed", run.progress().failed},
                                     {"best", std::move(chosen)},
                                     {"log", options.log},
+                                    {"importance", importance_of(run)},
                                     {"seconds", seconds},
                                     {"choosing_seconds", shown.choosing}});
         return require_best(options, run);

@@ -1,11 +1,12 @@
 #include "sweep_trials.hpp"
 
-#include "retraining.hpp"
+#include "program_trials.hpp"
 #include "settings_file.hpp"
 #include "text.hpp"
 
 #include <primsel/core/thread_pool.hpp>
 #include <primsel/engine/calibrate_ranges.hpp>
+#include <primsel/io/safetensors.hpp>
 #include <primsel/network/fingerprint.hpp>
 #include <primsel/network/simplify.hpp>
 #include <primsel/network/with_batch.hpp>
@@ -20,10 +21,12 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <cmath>
 #include <filesystem>
 #include <limits>
+#include <set>
 #include <span>
 #include <utility>
 
@@ -39,6 +42,25 @@ constexpr std::string_view precision_parameter = "precision";
 
 bool has_ranges(ps::Graph const& graph) {
     return std::ranges::any_of(graph.nodes(), [](ps::Node const& node) { return node.range.known(); });
+}
+
+/// The options of training that a parameter may set, by their long names.
+std::vector<std::string> training_options() {
+    CLI::App command;
+    Recipe recipe;
+    add_recipe(command, recipe);
+    std::vector<std::string> names;
+    for (CLI::Option const* option : command.get_options()) {
+        std::string const& name = option->get_single_name();
+        constexpr std::array own{"help", "recipe", "seed", "part", "max-arena", "freeze", "rate"};
+        if (std::ranges::find(own, name) == own.end()) names.push_back(name);
+    }
+    return names;
+}
+/// "learning_rate" is learning-rate.
+std::string option_name(std::string name) {
+    std::ranges::replace(name, '_', '-');
+    return name == "training-batch" ? "batch" : name;
 }
 
 /// "Top-1" is top1.
@@ -105,10 +127,16 @@ void add_sweep_options(CLI::App& command, SweepCommand& options) {
     command.add_option("--training-batch", options.training_batch, "Images an update is made by (default 64)")
         ->check(CLI::Range(1, 1 << 20))
         ->type_name("N");
+    CLI::Option* const measure =
+        command
+            .add_option("--measure", options.measure,
+                        "Export each trial's network there, and measure those that are best when they are done")
+            ->type_name("FOLDER");
     command
-        .add_option("--measure", options.measure,
-                    "Export each trial's network there, and measure those that are best when they are done")
-        ->type_name("FOLDER");
+        .add_option("--measure-command", options.measure_command,
+                    "What measures them: a command that prints JSON with latency in ms; {model} is the network's file")
+        ->needs(measure)
+        ->type_name("COMMAND");
     command
         .add_option("--threshold", options.threshold,
                     "The least accuracy that the metric hybrid bears (default: the whole network's less 0.01)")
@@ -147,15 +175,38 @@ void set_option(CLI::App& command, std::string const& where, std::string const& 
     }
 }
 
+void take_measurements(ps::search::Sweep& sweep) {
+    std::string hybrid;
+    const auto find = [&](std::string const& metric) {
+        const auto same = [&](auto const& each) { return each.metric == metric; };
+        if (plain(metric) == "latency" && std::ranges::none_of(sweep.measured, same))
+            sweep.measured.insert(sweep.measured.begin(), {.metric = metric});
+        if (plain(metric) == "hybrid") hybrid = metric;
+    };
+    for (ps::search::SweepGoal const& goal : sweep.goals) find(goal.metric);
+    for (ps::search::MetricBound const& bound : sweep.bounds) find(bound.metric);
+    // Trials have a latency, whether it is asked for or not.
+    if (sweep.measured.empty()) sweep.measured.push_back({.metric = "latency"});
+    if (!hybrid.empty()) sweep.measured.push_back({.metric = hybrid, .is_share = true});
+}
+
 SweepFile read_sweep(CLI::App& command, std::string const& name, std::string text) {
     ps::search::Sweep sweep = ps::search::parse_sweep(parse_settings(name, text));
     for (auto const& [option, values] : sweep.options) set_option(command, name, option, values);
+    // primsel report does the same, by the log.
+    if (!command.get_option("--measure")->empty()) take_measurements(sweep);
     return {name, std::move(text), std::move(sweep)};
 }
 
 bool sweep_uses(ps::search::Sweep const& sweep, std::string const& metric) {
     const auto is_it = [&](auto const& each) { return plain(each.metric) == metric; };
     return std::ranges::any_of(sweep.goals, is_it) || std::ranges::any_of(sweep.bounds, is_it);
+}
+
+std::unique_ptr<SweepTrials> make_trials(SweepCommand const& options, SweepFile const& file,
+                                         std::optional<double> threshold) {
+    if (options.model.net.empty()) return std::make_unique<ProgramTrials>(options, file);
+    return std::make_unique<PruningTrials>(options, file, threshold);
 }
 
 PruningTrials::PruningTrials(SweepCommand const& options, SweepFile const& file, std::optional<double> threshold)
@@ -169,8 +220,20 @@ PruningTrials::PruningTrials(SweepCommand const& options, SweepFile const& file,
     if (options_.ranking.data.given()) images_.emplace(read_images(options_.ranking.data, shape));
     if (options_.training.given()) training_.emplace(read_images(options_.training, shape));
     if (images_ && training_) require_same_classes(*training_, *images_);
-    if (options_.epochs > 0 && (!training_ || !images_)) {
+    const std::vector<std::string> trainable = training_options();
+    for (ps::search::Parameter const& parameter : space_.parameters()) {
+        const std::string name = option_name(parameter.name());
+        if (std::ranges::find(trainable, name) != trainable.end()) trained_by_.emplace(parameter.name(), name);
+    }
+    const auto swept = [&](const char* option) {
+        return std::ranges::any_of(trained_by_, [&](auto const& each) { return each.second == option; });
+    };
+    retrains_ = options_.epochs > 0 || swept("epochs");
+    if (retrains_ && (!training_ || !images_)) {
         ps::fail("--epochs ", options_.epochs, ": needs --training-images to retrain with, and --images to judge by");
+    }
+    if (!retrains_ && !trained_by_.empty()) {
+        ps::fail(options_.file, ": parameter ", trained_by_.begin()->first, " is one of training: it needs --epochs");
     }
     normalise_ = {options_.mean, options_.std};
     if (options_.mean.empty()) normalise_ = normalise_of(model_, options_.model.weights);
@@ -186,10 +249,17 @@ PruningTrials::PruningTrials(SweepCommand const& options, SweepFile const& file,
     if (options_.schedule.empty()) {
         bind_patterns();
     } else {
-        const ps::prune::PruningSchedule schedule = ps::prune::parse_schedule(read_settings(options_.schedule));
-        ps::prune::check_schedule(schedule, model_.graph, coupling_);
-        bind_schedule(schedule);
+        schedule_ = ps::prune::parse_schedule(read_settings(options_.schedule));
+        ps::prune::check_schedule(*schedule_, model_.graph, coupling_);
+        if (options_.epochs > 0) check_pruners(options_.schedule, *schedule_, options_.epochs);
+        const auto later = [](ps::prune::SchedulePolicy const& policy) { return policy.epochs.back() > 0; };
+        if (!retrains_ && std::ranges::any_of(schedule_->policies, later)) {
+            warn(ps::join(options_.schedule, ": without --epochs its pruners act at once, to their last share; its ",
+                          "epochs and rates do nothing"));
+        }
+        bind_schedule();
     }
+    known_counts_ = counts_are_known();
     whole_latency_ = computed("latency", model_.graph, options_.planning.precision);
     find_threshold(threshold);
 }
@@ -220,8 +290,7 @@ void PruningTrials::bind_metrics(ps::search::Sweep const& sweep) {
 void PruningTrials::bind_precision(ps::search::Parameter const& parameter) {
     varies_precision_ = true;
     for (std::size_t i = 0; i < std::max<std::size_t>(parameter.count(), 1); ++i) {
-        const double middle = (static_cast<double>(i) + 0.5) / static_cast<double>(parameter.count());
-        const std::string name = ps::search::text_of(parameter.at(parameter.count() == 0 ? 0.0 : middle));
+        const std::string name = ps::search::text_of(parameter.nth(i));
         const std::optional<ps::Precision> precision = precision_of(name);
         if (!precision) {
             ps::fail(options_.file, ": parameter ", precision_parameter, " cannot be ", name,
@@ -238,24 +307,26 @@ ps::Precision PruningTrials::precision(ps::search::SearchPoint const& point) con
 void PruningTrials::bind_patterns() {
     auto const& all = rankings(options_.ranking.criterion, options_.ranking.type);
     for (ps::search::Parameter const& parameter : space_.parameters()) {
-        if (parameter.name() == precision_parameter) continue;
+        if (parameter.name() == precision_parameter || trained_by_.contains(parameter.name())) continue;
         check_fits(options_.file + ": parameter", parameter.name(), all);
         pruners_.push_back({.name = parameter.name(),
                             .criterion = options_.ranking.criterion,
                             .patterns = {parameter.name()},
                             .sparsity = parameter.name(),
+                            .initial = {},
                             .type = {},
                             .fixed_type = options_.ranking.type});
     }
 }
 
-void PruningTrials::bind_schedule(ps::prune::PruningSchedule const& schedule) {
+void PruningTrials::bind_schedule() {
     std::vector<std::string> names;
-    for (ps::prune::SchedulePruner const& each : schedule.pruners) {
+    for (ps::prune::SchedulePruner const& each : schedule_->pruners) {
         pruners_.push_back({.name = each.name,
                             .criterion = criterion_of(each.criterion),
                             .patterns = each.weights,
                             .sparsity = {},
+                            .initial = {},
                             .type = {},
                             .fixed_sparsity = each.sparsity,
                             .fixed_type = each.type == ps::prune::GroupType::channels ? "channels" : "filters",
@@ -263,17 +334,25 @@ void PruningTrials::bind_schedule(ps::prune::PruningSchedule const& schedule) {
         for (std::string& pattern : pruners_.back().patterns) {
             if (pattern.starts_with("module.")) pattern.erase(0, 7);
         }
-        for (const char* field : {"_desired_sparsity", "_final_sparsity", "_group_type"}) {
+        for (const char* field : {"_desired_sparsity", "_final_sparsity", "_initial_sparsity", "_group_type"}) {
             names.push_back(each.name + field);
         }
     }
+    for (ps::prune::ScheduleRate const& each : schedule_->rates) names.push_back(each.name + "_gamma");
     for (ps::search::Parameter const& parameter : space_.parameters()) {
-        bool found = parameter.name() == precision_parameter;
+        bool found = parameter.name() == precision_parameter || trained_by_.contains(parameter.name());
+        for (std::size_t i = 0; i < schedule_->rates.size(); ++i) {
+            if (parameter.name() != schedule_->rates[i].name + "_gamma") continue;
+            if (!retrains_) ps::fail(options_.file, ": parameter ", parameter.name(), " needs --epochs");
+            gammas_.emplace(parameter.name(), i), found = true;
+        }
         for (Pruner& pruner : pruners_) {
             if (!parameter.name().starts_with(pruner.name + "_")) continue;
             const std::string field = parameter.name().substr(pruner.name.size() + 1);
             if (field == "desired_sparsity" || field == "final_sparsity") {
                 pruner.sparsity = parameter.name(), found = true;
+            } else if (field == "initial_sparsity") {
+                pruner.initial = parameter.name(), found = true;
             } else if (field == "group_type") {
                 pruner.type = parameter.name(), found = true;
             }
@@ -308,18 +387,101 @@ std::vector<ps::prune::Ranking> const& PruningTrials::named(std::size_t pruner, 
     return known->second;
 }
 
+double PruningTrials::share(std::string const& parameter, double fixed, ps::search::SearchPoint const& point) const {
+    if (parameter.empty()) return fixed;
+    const double share = ps::search::number_of(space_.value(point, parameter));
+    if (!(share >= 0 && share <= 1)) ps::fail("parameter ", parameter, ": is no share from 0 to 1");
+    return share;
+}
+std::string PruningTrials::type(Pruner const& pruner, ps::search::SearchPoint const& point) const {
+    if (pruner.type.empty()) return pruner.fixed_type;
+    const std::string type = plain(ps::search::text_of(space_.value(point, pruner.type)));
+    if (type != "filters" && type != "channels") {
+        ps::fail("parameter ", pruner.type, ": cannot be ", type, "; there are Filters and Channels");
+    }
+    return type;
+}
+
+ps::prune::PruningSchedule PruningTrials::schedule(ps::search::SearchPoint const& point) const {
+    ps::prune::PruningSchedule schedule = *schedule_;
+    for (std::size_t i = 0; i < pruners_.size(); ++i) {
+        ps::prune::SchedulePruner& pruner = schedule.pruners[i];
+        pruner.sparsity = share(pruners_[i].sparsity, pruner.sparsity, point);
+        pruner.initial_sparsity = share(pruners_[i].initial, pruner.initial_sparsity, point);
+        pruner.type =
+            type(pruners_[i], point) == "channels" ? ps::prune::GroupType::channels : ps::prune::GroupType::filters;
+    }
+    for (auto const& [parameter, rate] : gammas_) {
+        const double gamma = ps::search::number_of(space_.value(point, parameter));
+        if (!(gamma >= 0 && gamma <= 1)) ps::fail("parameter ", parameter, ": is no number from 0 to 1");
+        schedule.rates[rate].gamma = gamma;
+    }
+    return schedule;
+}
+
+Retraining PruningTrials::retraining(ps::search::SearchPoint const& point, std::uint64_t seed) const {
+    Retraining how{.recipe = {}, .threads = options_.threads};
+    how.recipe.optimizer.sgd.momentum = 0.9F;
+    CLI::App command;
+    add_recipe(command, how.recipe);
+    how.recipe.training.epochs = options_.epochs;
+    how.recipe.training.learning_rate = options_.learning_rate;
+    how.recipe.training.batch = options_.training_batch;
+    for (auto const& [parameter, name] : trained_by_) {
+        CLI::Option& option = *command.get_option("--" + name);
+        const std::string value = ps::search::text_of(space_.value(point, parameter));
+        try {
+            // A flag takes true or false.
+            option.add_result(option.get_expected_min() == 0 ? option.get_flag_value(name, value) : value);
+            option.run_callback();
+        } catch (CLI::ParseError const& fault) {
+            ps::fail("parameter ", parameter, ": ", std::string_view(fault.what()));
+        }
+    }
+    how.recipe.training.seed = seed;
+    if (!schedule_) return how;
+    how.pruning = schedule(point);
+    const bool given = std::ranges::any_of(trained_by_, [](auto const& each) { return each.second == "schedule"; });
+    take_rates(options_.schedule, *how.pruning, how.recipe, given);
+    return how;
+}
+
+std::int64_t PruningTrials::epochs(ps::search::SearchPoint const& point) const {
+    for (auto const& [parameter, name] : trained_by_) {
+        if (name == "epochs") return std::llround(ps::search::number_of(space_.value(point, parameter)));
+    }
+    return options_.epochs;
+}
+
+bool PruningTrials::counts_are_known() const {
+    if (!prunes_in_training()) return true;
+    std::set<std::size_t> pruned;
+    for (std::size_t i = 0; i < pruners_.size(); ++i) {
+        if (pruners_[i].together) return false;
+        for (const char* type : {"filters", "channels"}) {
+            if (pruners_[i].type.empty() && type != pruners_[i].fixed_type) continue;
+            std::set<std::size_t> own;
+            for (ps::prune::Ranking const& ranking : named(i, type)) {
+                own.insert(ranking.groups.begin(), ranking.groups.end());
+            }
+            const auto elsewhere = [&](std::size_t group) { return pruned.contains(group); };
+            if (std::ranges::any_of(own, elsewhere)) return false;
+            if (type == std::string_view("channels") || pruners_[i].type.empty()) pruned.merge(own);
+        }
+    }
+    return true;
+}
+
 std::vector<PruningTrials::Thinning> PruningTrials::thinnings(ps::search::SearchPoint const& point) const {
     std::vector<Thinning> all;
+    std::optional<ps::prune::PruningSchedule> acts;
+    if (prunes_in_training()) acts = schedule(point);
     for (std::size_t i = 0; i < pruners_.size(); ++i) {
         Pruner const& pruner = pruners_[i];
-        double sparsity = pruner.fixed_sparsity;
-        if (!pruner.sparsity.empty()) sparsity = ps::search::number_of(space_.value(point, pruner.sparsity));
-        std::string type = pruner.fixed_type;
-        if (!pruner.type.empty()) type = plain(ps::search::text_of(space_.value(point, pruner.type)));
-        if (!(sparsity >= 0 && sparsity <= 1)) ps::fail("parameter ", pruner.sparsity, ": is no share from 0 to 1");
-        if (type != "filters" && type != "channels") {
-            ps::fail("parameter ", pruner.type, ": cannot be ", type, "; there are Filters and Channels");
-        }
+        // The schedule's last epochs may come after the training.
+        const double sparsity = acts ? ps::prune::reached_sparsity(*acts, i, epochs(point))
+                                     : share(pruner.sparsity, pruner.fixed_sparsity, point);
+        const std::string type = this->type(pruner, point);
         std::vector<ps::prune::Ranking> const& rankings = named(i, type);
         all.push_back({&rankings, type == "channels"});
         if (pruner.together) {
@@ -369,6 +531,9 @@ void PruningTrials::add_accuracy(Metrics& metrics, double accuracy) const {
 }
 
 Metrics PruningTrials::known(ps::search::SearchPoint const& point) const {
+    return known_counts_ ? computed(point) : Metrics{};
+}
+Metrics PruningTrials::computed(ps::search::SearchPoint const& point) const {
     const std::vector<Thinning> thinned = thinnings(point);
     const ps::Precision in = precision(point);
     std::vector<std::size_t> key{static_cast<std::size_t>(in)};
@@ -433,35 +598,42 @@ double PruningTrials::accuracy(ps::prune::Pruned const& network, ps::Precision p
         .accuracy();
 }
 
-ps::prune::Pruned PruningTrials::retrained(ps::prune::Pruned thin, std::uint64_t seed,
-                                           std::function<bool(std::int64_t, double)> const& goes_on) const {
-    const ps::prune::Pruned batched{ps::with_batch(thin.graph, options_.training_batch), std::move(thin.weights)};
-    return {std::move(thin.graph), retrain(batched,
-                                           {.epochs = options_.epochs,
-                                            .learning_rate = options_.learning_rate,
-                                            .seed = seed,
-                                            .threads = options_.threads},
-                                           *training_, *images_, normalise_, goes_on)};
+ps::prune::Pruned PruningTrials::network(ps::search::SearchPoint const& point, std::uint64_t seed,
+                                         std::function<bool(std::int64_t, double)> const& goes_on) const {
+    const auto thin = [&] {
+        return ps::prune::remove_channels(model_.graph, model_.weights, coupling_, choice(thinnings(point)));
+    };
+    if (!retrains_ || epochs(point) == 0) return thin();
+    const Retraining how = retraining(point, seed);
+    const ps::prune::Pruned begun = how.pruning ? ps::prune::Pruned{model_.graph, model_.weights} : thin();
+    if (how.pruning && epochs(point) != options_.epochs) {
+        check_pruners(options_.schedule, *how.pruning, epochs(point));
+    }
+    return retrain(begun, how, *training_, *images_, normalise_, goes_on);
 }
 
 void PruningTrials::operator()(ps::search::Trial& trial, GoesOn const& goes_on) const {
-    trial.metrics = known(trial.point);
-    ps::prune::Pruned thin =
-        ps::prune::remove_channels(model_.graph, model_.weights, coupling_, choice(thinnings(trial.point)));
+    trial.machine = machine_name();
+    trial.metrics = computed(trial.point);
     const ps::Precision in = precision(trial.point);
-    for (const char* name : computed_) {
-        if (!names_.contains(name)) add(trial.metrics, name, computed(name, thin.graph, in));
+    if (needs_hybrid_ && !names_.contains("latency")) {
+        const ps::Graph thin = ps::prune::remove_channels(model_.graph, coupling_, choice(thinnings(trial.point)));
+        add(trial.metrics, "latency", computed("latency", thin, in));
     }
+    const ps::prune::Pruned thin = network(trial.point, trial.seed, [&](std::int64_t epoch, double accuracy) {
+        add_accuracy(trial.metrics, accuracy);
+        return goes_on(static_cast<std::size_t>(epoch), trial.metrics);
+    });
+    for (const char* name : computed_) add(trial.metrics, name, computed(name, thin.graph, in));
     trial.plan = ps::structure(thin.graph);
     if (in != ps::Precision::float32) trial.plan += ps::join(" in ", to_string_view(in));
-    if (images_ && options_.epochs == 0) add_accuracy(trial.metrics, accuracy(thin, in));
-    if (images_ && options_.epochs > 0) {
-        thin = retrained(std::move(thin), trial.seed, [&](std::int64_t epoch, double accuracy) {
-            add_accuracy(trial.metrics, accuracy);
-            return goes_on(static_cast<std::size_t>(epoch), trial.metrics);
-        });
-        // Epochs are judged in floats.
-        if (in != ps::Precision::float32) add_accuracy(trial.metrics, accuracy(thin, in));
+    // Epochs are judged in floats.
+    const bool judged = retrains_ && epochs(trial.point) > 0 && in == ps::Precision::float32;
+    if (images_ && !judged) {
+        add_accuracy(trial.metrics, accuracy(thin, in));
+    } else if (judged) {
+        const auto spelled = names_.find("top1");
+        add_accuracy(trial.metrics, trial.metrics.at(spelled == names_.end() ? "top1" : spelled->second));
     }
     if (!options_.measure.empty() && !trial.stopped) export_network(trial, thin);
 }
@@ -480,11 +652,13 @@ std::string PruningTrials::onnx(ps::prune::Pruned const& network, ps::Precision 
                         .quantised = precision == ps::Precision::int8});
 }
 
-ps::prune::Pruned PruningTrials::network(ps::search::SearchPoint const& point, std::uint64_t seed) const {
-    ps::prune::Pruned thin =
-        ps::prune::remove_channels(model_.graph, model_.weights, coupling_, choice(thinnings(point)));
-    if (options_.epochs == 0) return thin;
-    return retrained(std::move(thin), seed, [](std::int64_t, double) { return true; });
+void PruningTrials::write(std::string const& file, ps::search::Trial const& trial) const {
+    const ps::prune::Pruned best = network(trial.point, trial.seed, [](std::int64_t, double) { return true; });
+    if (file.ends_with(".onnx")) {
+        ps::write_file(file, onnx(best, precision(trial.point)));
+    } else {
+        ps::write_safetensors(file, best.weights, metadata_of(normalise_));
+    }
 }
 
 std::map<std::string, std::string> PruningTrials::about() const {
@@ -494,8 +668,10 @@ std::map<std::string, std::string> PruningTrials::about() const {
          options_.model.weights.empty() ? ps::join("random, seed ", options_.model.seed) : options_.model.weights},
         {"images", std::to_string(images_ ? images_->size() : 0)},
         {"epochs", std::to_string(options_.epochs)}};
-    if (options_.epochs > 0)
-        about.emplace("learning rate", ps::search::text_of(ps::search::Value(options_.learning_rate)));
+    const bool predicts = needs_hybrid_ || names_.contains("latency");
+    if (predicts) about.emplace("machine", machine_name());
+    if (!options_.measure.empty()) about.emplace("measured", "yes");
+    if (retrains_) about.emplace("learning rate", ps::search::text_of(ps::search::Value(options_.learning_rate)));
     if (needs_hybrid_) about.emplace("threshold", ps::search::text_of(ps::search::Value(threshold_)));
     return about;
 }

@@ -147,7 +147,7 @@ void trace(TraceOptions const& options) {
     const bool picture = options.out.ends_with(".svg");
     const double cores = static_cast<double>(options.threads);
     // Measured by the kernels' own unit: the commands are compiled with less optimisation.
-    ps::Machine const& machine = kernels().machine();
+    ps::Machine const& machine = kernels().machine(1);
     const ps::show::Limits limits{.operations = cores * machine.fma_flops,
                                   .bytes = cores * machine.bandwidth.back(),
                                   .bf16_operations = cores * machine.bf16_flops,

@@ -75,8 +75,8 @@ std::string text_of_shared(ps::Graph const& graph) {
 std::string text_of_step(ps::Plan const& plan, std::size_t arena) {
     const auto again = std::ranges::count_if(
         plan.layers, [](ps::PlannedLayer const& layer) { return layer.name.ends_with(ps::again_suffix); });
-    std::string text = ps::join("a step: predicted ", ps::milliseconds(plan.total_seconds), " ms on one thread, arena ",
-                                megabytes(arena));
+    std::string text =
+        ps::join("a step: predicted ", ps::milliseconds(plan.total_seconds), " ms, arena ", megabytes(arena));
     if (again > 0) {
         text += ps::join("; ", again, " layers are computed again, in ",
                          ps::milliseconds(ps::recomputing_seconds(plan)), " ms");
@@ -301,39 +301,17 @@ void train_either(TrainCommand const& options, Model const& model, Source const&
     }
 }
 
-/// Throws error for a pruner that acts in no epoch of the training; warns of one that would go on after it.
-void check_pruners(std::string const& file, ps::prune::PruningSchedule const& schedule, std::int64_t epochs) {
-    for (std::size_t i = 0; i < schedule.pruners.size(); ++i) {
-        std::vector<std::int64_t> acts;
-        for (ps::prune::SchedulePolicy const& policy : schedule.policies) {
-            if (policy.prunes && policy.instance == i)
-                acts.insert(acts.end(), policy.epochs.begin(), policy.epochs.end());
-        }
-        std::string const& name = schedule.pruners[i].name;
-        if (acts.empty()) ps::fail(file, ": no policy says when pruner ", name, " acts");
-        const auto [first, last] = std::ranges::minmax(acts);
-        if (first >= epochs) {
-            ps::fail(file, ": pruner ", name, " acts from epoch ", first, " on, counted from 0: not in --epochs ",
-                     epochs);
-        }
-        if (last >= epochs) {
-            warn(ps::join(file, ": pruner ", name, " acts until epoch ", last, ", counted from 0; --epochs ", epochs,
-                          " end before it"));
-        }
-    }
-}
-
 /// A schedule of pruning that has learning rates of its own stands in place of --schedule.
 void read_pruning(TrainCommand& options, bool schedule_given) {
-    AnyRate& rate = options.recipe.schedule;
-    ps::prune::PruningSchedule& schedule = rate.scheduled.schedule;
+    ps::prune::PruningSchedule& schedule = options.recipe.schedule.scheduled.schedule;
     schedule = ps::prune::parse_schedule(read_settings(options.pruning));
     check_pruners(options.pruning, schedule, options.recipe.training.epochs);
-    if (std::ranges::all_of(schedule.policies, &ps::prune::SchedulePolicy::prunes)) return;
-    if (schedule_given && rate.rate != Rate::constant) {
-        ps::fail(options.pruning, ": its lr_schedulers say the learning rate, and so does --schedule; leave one out");
+    for (std::string const& thinner : schedule.thinners) {
+        if (options.json) break;
+        print_line(options.pruning, ": ", thinner,
+                   ": filters are removed when the training ends (--thin-out), and are zero until then");
     }
-    rate.rate = Rate::constant;
+    take_rates(options.pruning, schedule, options.recipe, schedule_given);
 }
 
 void train(CLI::App const& command, TrainCommand& options) {
@@ -419,20 +397,58 @@ void add_groups(CLI::App& command, TrainCommand& options) {
 
 }  // namespace
 
-ps::Weights retrain(ps::prune::Pruned const& network, Retraining const& how, AnyImages const& images,
-                    AnyImages const& validation, ps::Normalise const& normalise,
-                    std::function<bool(std::int64_t, double)> const& goes_on) {
-    const ps::TrainingOptions training{
-        .batch = network.graph.batch(), .epochs = how.epochs, .learning_rate = how.learning_rate, .seed = how.seed};
-    AnyOptimizer optimizer;
-    optimizer.sgd.momentum = 0.9F;
-    ps::Trainer<ps::Graph, CommandRecipe> trainer(network.graph, network.weights, training,
-                                                  {.optimizer = optimizer, .loss = {}, .learning_rate = {}, .plan = {}},
+void check_pruners(std::string const& file, ps::prune::PruningSchedule const& schedule, std::int64_t epochs) {
+    for (std::size_t i = 0; i < schedule.pruners.size(); ++i) {
+        std::vector<std::int64_t> acts;
+        for (ps::prune::SchedulePolicy const& policy : schedule.policies) {
+            if (policy.prunes && policy.instance == i)
+                acts.insert(acts.end(), policy.epochs.begin(), policy.epochs.end());
+        }
+        std::string const& name = schedule.pruners[i].name;
+        if (acts.empty()) ps::fail(file, ": no policy says when pruner ", name, " acts");
+        const auto [first, last] = std::ranges::minmax(acts);
+        if (first >= epochs) {
+            ps::fail(file, ": pruner ", name, " acts from epoch ", first, " on, counted from 0: not in --epochs ",
+                     epochs);
+        }
+        if (last >= epochs) {
+            warn(ps::join(file, ": pruner ", name, " acts until epoch ", last, ", counted from 0; --epochs ", epochs,
+                          " end before it"));
+        }
+    }
+}
+
+void take_rates(std::string const& file, ps::prune::PruningSchedule const& schedule, Recipe& recipe, bool given) {
+    if (std::ranges::all_of(schedule.policies, &ps::prune::SchedulePolicy::prunes)) return;
+    if (given && recipe.schedule.rate != Rate::constant) {
+        ps::fail(file, ": its lr_schedulers say the learning rate, and so does --schedule; leave one out");
+    }
+    recipe.schedule.rate = Rate::constant;
+    recipe.schedule.scheduled.schedule = schedule;
+}
+
+ps::prune::Pruned retrain(ps::prune::Pruned const& network, Retraining const& how, AnyImages const& images,
+                          AnyImages const& validation, ps::Normalise const& normalise,
+                          std::function<bool(std::int64_t, double)> const& goes_on) {
+    Recipe const& recipe = how.recipe;
+    ps::Trainer<ps::Graph, CommandRecipe> trainer(network.graph, network.weights, recipe.training,
+                                                  {recipe.optimizer,
+                                                   {static_cast<float>(recipe.label_smoothing)},
+                                                   {.schedule = recipe.schedule, .epochs = recipe.warmup},
+                                                   {}},
                                                   ps::ThreadPool(how.threads));
-    trainer.fit(images, normalise, ps::Augment{}, validation, [&](ps::EpochReport const& epoch) {
-        return goes_on(epoch.epoch, epoch.validation ? epoch.validation->accuracy() : 0);
+    std::optional<ps::prune::PruningRun> pruning;
+    if (how.pruning) {
+        pruning.emplace(*how.pruning, network.graph);
+        pruning->begin(trainer, 0);
+    }
+    trainer.fit(images, normalise, recipe.augment, validation, [&](ps::EpochReport const& epoch) {
+        const bool on = goes_on(epoch.epoch, epoch.validation ? epoch.validation->accuracy() : 0);
+        if (on && pruning) pruning->begin(trainer, epoch.epoch);
+        return on;
     });
-    return trainer.weights();
+    if (pruning) return pruning->thinned(trainer.weights());
+    return {network.graph, trainer.weights()};
 }
 
 ps::Kernels training_kernels() { return ps::policy_kernels<CommandRecipe, ps::CompileTraining>(); }

@@ -24,7 +24,7 @@ namespace cli {
 namespace {
 
 struct TransferOptions {
-    std::string model, data, layouts, method{ps::learn::transfer_methods[0]}, out;
+    std::string model, data, layouts, method, out;
     std::uint64_t seed = 1;
     std::size_t threads = 1;
     bool json = false;
@@ -80,7 +80,7 @@ void transfer(TransferOptions const& options) {
     ps::learn::write_model(options.out, model);
 
     if (options.json) {
-        ps::Json::Object object{{"model", options.model}, {"method", options.method}, {"file", options.out}};
+        ps::Json::Object object{{"model", options.model}, {"method", model.about_of("method")}, {"file", options.out}};
         for (ps::learn::TransferReport const& part : parts) object.emplace_back(part.what, json_of(part));
         return print_json(std::move(object));
     }
@@ -105,8 +105,9 @@ void add_transfer(CLI::App& app) {
     command
         .add_option(
             "--method", options->method,
-            "transferred (default; what deviates, by Gaussian processes), factor (one a primitive) or chosen (what "
-            "predicts held-back rows best, if need be without the model)")
+            "transferred (what deviates, by Gaussian processes), factor (one a primitive), chosen (what predicts "
+            "held-back rows best, if need be without the model) or fine-tuned (a perceptron trained on); the default "
+            "is fine-tuned for nn1, nn2 and mlp, transferred for others")
         ->check(CLI::IsMember(
             std::vector<std::string>(ps::learn::transfer_methods.begin(), ps::learn::transfer_methods.end())))
         ->type_name("NAME");

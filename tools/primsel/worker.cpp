@@ -17,7 +17,7 @@ namespace cli {
 namespace {
 
 struct WorkerCommand {
-    std::string queue, queue_name = "primsel", name;
+    std::string queue, queue_name = "primsel", name, measure_command;
     double lease = 60, patience = 60;
     int cpu = -1;
     bool measure = false;
@@ -44,8 +44,13 @@ std::size_t work_on_sweep(std::string const& about, RemoteQueue& queue, ps::sear
     const ps::JsonCursor at = ps::parse_json("the queue's sweep", about);
     std::optional<double> threshold;
     if (const auto number = at.find("threshold")) threshold = number->number();
-    const PruningTrials trials(sweep, file, threshold);
-    const auto try_one = [&](ps::search::Trial& trial, auto const& goes_on) { trials(trial, goes_on); };
+    const auto machine = at.find("machine");
+    if (machine && !machine->string().empty() && machine->string() != machine_name()) {
+        ps::fail("the sweep predicts latencies of ", machine->string(), ", and this machine is ", machine_name(),
+                 ": its trials are not comparable; start another sweep here, with another --queue-name");
+    }
+    const std::unique_ptr<SweepTrials> trials = make_trials(sweep, file, threshold);
+    const auto try_one = [&](ps::search::Trial& trial, auto const& goes_on) { (*trials)(trial, goes_on); };
     return ps::search::work(file.sweep, queue, options, try_one, [] { return false; });
 }
 
@@ -55,7 +60,13 @@ std::size_t measure_trials(std::string const& about, WorkerCommand const& option
     SweepCommand sweep;
     (void)described(about, command, sweep);
     if (sweep.measure.empty()) ps::fail("--measure: the sweep has none measured; see primsel sweep --measure");
+    if (!options.measure_command.empty()) sweep.measure_command = options.measure_command;
     RemoteQueue queue(options.queue, measuring_queue(options.queue_name), options.lease);
+    const std::string here = ps::join(machine_name(), sweep.measure_command.empty() ? "" : ", ", sweep.measure_command);
+    if (const std::string first = queue.keep_about(here); first != here) {
+        ps::fail(queue.url(), ": networks are measured by ", first, ", and here it would be by ", here,
+                 ": the times are not comparable; start another sweep, with another --queue-name");
+    }
     const auto measure = [&](std::uint64_t trial) {
         return measure_network(network_file(sweep.measure, trial), sweep);
     };
@@ -125,6 +136,11 @@ void add_worker(CLI::App& app) {
         ->type_name("SECONDS");
     command.add_flag("--measure", options->measure,
                      "Do no trials: measure the networks that a sweep keeps; nothing else should run there");
+    command
+        .add_option("--measure-command", options->measure_command,
+                    "What measures them, in place of the sweep's; see primsel sweep --measure-command")
+        ->needs(command.get_option("--measure"))
+        ->type_name("COMMAND");
     command.add_option("--cpu", options->cpu, "The processor to measure a profile on (default the current one)")
         ->check(CLI::Range(0, 4095))
         ->type_name("N");
