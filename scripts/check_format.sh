@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Names the committed C++ files that clang-format would change (its own --dry-run also reports namespace comments that
-# it would replace by themselves), and comments that do not begin with their subject.
+# it would replace by themselves), comments that do not begin with their subject, and views of the standard library.
 set -euo pipefail
 format=${CLANG_FORMAT:-clang-format-16}
 
@@ -23,6 +23,10 @@ git grep -nE "^\s*///?<? ?$subjectless" -- '*.hpp' '*.cpp' ':!single_include' &&
 git grep -nE "^\s*# ?$subjectless" -- '*.py' '*.sh' '*.cmake' '*CMakeLists.txt' .ci/run && found=1
 if [ $found = 1 ]; then
     echo "these comments do not begin with a subject or a verb"
+    changed=1
+fi
+if git grep -nE '<ranges>|std::views::|std::ranges::(unique|remove|remove_if|partition|search|equal_range|find_end|rotate)\(' -- 'include'; then
+    echo "clang 15 does not compile views of libstdc++ 12, nor the algorithms that return them"
     changed=1
 fi
 exit $changed

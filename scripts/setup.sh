@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that the build needs, if any is missing: scripts/setup.sh [ci|docs]
 # With `ci` also what .ci/run needs: clang and its sanitizers, the formatter and linter, the ARM cross compiler and its emulator,
-# and a Redis server for the tests of queues. With `docs` what the site of docs/ needs, and nothing else.
+# a Redis server for the tests of queues, and the HTTP library of examples/serve. With `docs` what the site of docs/ needs, and nothing else.
 set -euo pipefail
 
 packages=(g++ cmake ninja-build python3
@@ -14,7 +14,7 @@ if [[ ${1:-} == docs ]]; then
     packages=("${docs[@]}")
 elif [[ ${1:-} == ci ]]; then
     packages+=(clang-16 libclang-rt-16-dev libomp-16-dev clang-format-16 clang-tidy-16 clang-15 clang-19 libc++-19-dev g++-aarch64-linux-gnu qemu-user
-               pkg-config libhiredis-dev redis-server "${docs[@]}")
+               pkg-config libhiredis-dev redis-server libcpp-httplib-dev "${docs[@]}")
 fi
 
 if ! command -v apt-get >/dev/null; then

@@ -149,11 +149,12 @@ def main():
         return
     names = sorted({name for columns in compared.values() for name in columns},
                    key=lambda name: (not name.startswith("ours"), name))
-    print("\ncycles, " + " / ".join(PROCESSORS))
+    print("\ncycles, " + " / ".join(PROCESSORS) + "; and ours as shares of ncnn's, both by g++")
     print(f"{'':30}" + "".join(f"{name:>24}" for name in names))
     for layer, columns in compared.items():
         cells = (" / ".join(str(cycles) for cycles in columns.get(name, [])) for name in names)
-        print(f"{layer:30}" + "".join(f"{cell:>24}" for cell in cells))
+        shares = (f"{ours / ncnn:.2f}" for ours, ncnn in zip(columns.get("ours, g++", []), columns.get("ncnn, g++", [])))
+        print(f"{layer:30}" + "".join(f"{cell:>24}" for cell in cells) + f"{' / '.join(shares):>22}")
 
 
 if __name__ == "__main__":

@@ -152,6 +152,12 @@
 
 #define PRIMSEL_INLINE inline __attribute__((always_inline))
 #define PRIMSEL_INLINE_LAMBDA __attribute__((always_inline))
+// For ARM alone, where g++ must see through lambdas before it meets instructions that are written out.
+#if defined(__aarch64__)
+#define PRIMSEL_INLINE_LAMBDA_ON_ARM PRIMSEL_INLINE_LAMBDA
+#else
+#define PRIMSEL_INLINE_LAMBDA_ON_ARM
+#endif
 #define PRIMSEL_NOINLINE __attribute__((noinline))
 #define PRIMSEL_RESTRICT __restrict__
 
@@ -655,7 +661,7 @@ inline void bound_by_quotas(UsableThreads& result, std::string const& root) {
 
 namespace primsel::inline PRIMSEL_ABI {
 
-namespace core::detail {
+namespace core {
 
 /// Pauses a waiting core for tens of nanoseconds without access to memory.
 inline void pause() noexcept {
@@ -665,6 +671,10 @@ inline void pause() noexcept {
     asm volatile("isb" ::: "memory");  // on most cores `yield` takes no time at all
 #endif
 }
+
+}  // namespace core
+
+namespace core::detail {
 
 /// Waits a short time for a condition; if it does not come true, yields the core to other threads.
 template <class Condition>
@@ -910,6 +920,8 @@ private:
 #include <utility>
 
 #if defined(__linux__)
+#include <ctime>
+
 #include <sys/mman.h>
 #endif
 
@@ -939,26 +951,37 @@ inline constexpr std::size_t alignment = 64;
     return bytes / sizeof(float) + (bytes % sizeof(float) != 0 ? 1 : 0);
 }
 
-namespace core::detail {
+namespace core {
 
+/// Bytes.
 inline constexpr std::size_t huge_page = std::size_t{2} << 20;
 
-/// Asks the system for huge pages: kernels walk buffers with long strides, and a TLB miss costs as much as ten FMAs.
+/// Asks the system for huge pages where memory has whole ones: kernels walk buffers with long strides, and a TLB miss
+/// costs as much as ten FMAs. The memory is not yet in use: a float of it is set.
 /// Stops if the first page is slow to come, as in a virtual machine whose host must find the memory first. Such a host
 /// more often has small pages ready, and an engine then starts in half the time.
-inline void ask_for_huge_pages([[maybe_unused]] float* data, [[maybe_unused]] std::size_t pages) {
+inline void ask_for_huge_pages([[maybe_unused]] void* memory, [[maybe_unused]] std::size_t bytes) noexcept {
 #if defined(__linux__)
+    const auto begin = (reinterpret_cast<std::uintptr_t>(memory) + huge_page - 1) / huge_page * huge_page,
+               end = (reinterpret_cast<std::uintptr_t>(memory) + bytes) / huge_page * huge_page;
+    if (begin >= end) return;
+    auto* const first = reinterpret_cast<std::byte*>(begin);
+    const auto now = [] {
+        std::timespec time{};
+        ::clock_gettime(CLOCK_MONOTONIC, &time);
+        return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+    };
     constexpr double slow = 1e-3;  // seconds; clearing 2 MiB takes a tenth of that
-    madvise(data, huge_page, MADV_HUGEPAGE);
-    const Timer timer;
-    *static_cast<volatile float*>(data) = 0;
-    if (timer.seconds() < slow && pages > 1) {
-        madvise(data + huge_page / sizeof(float), (pages - 1) * huge_page, MADV_HUGEPAGE);
+    ::madvise(first, huge_page, MADV_HUGEPAGE);
+    const double start = now();
+    *reinterpret_cast<volatile float*>(first) = 0;
+    if (now() - start < slow && end - begin > huge_page) {
+        ::madvise(first + huge_page, end - begin - huge_page, MADV_HUGEPAGE);
     }
 #endif
 }
 
-}  // namespace core::detail
+}  // namespace core
 
 #ifdef __cpp_exceptions
 /// Owns uninitialised floats, aligned to a cache line. Buffers of 2 MiB and more are aligned to a huge page, and the
@@ -971,9 +994,9 @@ public:
         if (floats == 0) return;
         if (floats > std::numeric_limits<std::size_t>::max() / (2 * sizeof(float))) throw std::bad_alloc();
         const std::size_t bytes = round_up_floats(floats) * sizeof(float);
-        if (bytes >= core::detail::huge_page) align_ = core::detail::huge_page;
+        if (bytes >= core::huge_page) align_ = core::huge_page;
         data_ = static_cast<float*>(::operator new(bytes, std::align_val_t{align_}));
-        if (bytes >= core::detail::huge_page) core::detail::ask_for_huge_pages(data_, bytes / core::detail::huge_page);
+        core::ask_for_huge_pages(data_, bytes);
     }
     AlignedBuffer(AlignedBuffer&& other) noexcept
         : data_(std::exchange(other.data_, nullptr)), floats_(std::exchange(other.floats_, 0)), align_(other.align_) {}
@@ -1162,7 +1185,19 @@ private:
 }  // namespace primsel::inline PRIMSEL_ABI
 // primsel/core/work.hpp
 
+// primsel/core/cache_sizes.hpp
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// The assumed size of L2 in floats: a megabyte. Blocks of work are sized by it. It is the same on every processor,
+/// because the blocks decide the bits of results. (Parts of deep products ask for the size of L1:
+/// gemm::l1_holds_parts.)
+inline constexpr int l2_floats = 256 << 10;
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <string_view>
 
@@ -1204,7 +1239,22 @@ struct Phase {
         1;  ///< for Rate::registers: how many times narrower its vectors are than those of the instruction set
     double bytes = 0;        ///< bytes read and written
     double working_set = 0;  ///< bytes that the phase touches repeatedly: decides which memory level feeds it
+    double blocks = 0;       ///< independent blocks that threads share (see threads_at_work)
+    double loops = 0;        ///< loops over such blocks that begin with the phase; threads wait at the end of each
+
+    /// Returns the phase in so many blocks and loops.
+    [[nodiscard]] constexpr Phase shared_by(double of_blocks, double of_loops) const {
+        Phase result = *this;
+        result.blocks = of_blocks, result.loops = of_loops;
+        return result;
+    }
 };
+
+/// Returns the number of threads, on average over the time, that work on a loop over equal blocks, none of which is
+/// divided: 1.5 for three blocks on two threads. 0 blocks stand for some that all threads share evenly.
+[[nodiscard]] inline double threads_at_work(double blocks, int threads) {
+    return blocks > 0 ? blocks / std::ceil(blocks / threads) : threads;
+}
 
 /// The work of a primitive for one image, as up to six consecutive phases. An analytical cost model prices it.
 struct Work {
@@ -1222,11 +1272,15 @@ struct Work {
         for (Phase phase : other) {
             phase.operations *= times;
             phase.bytes *= times;
+            phase.loops *= times;
             add(phase);
         }
         return *this;
     }
 };
+
+/// The floats of a block of an op's work: enough to hide the cost of dispatching it, few enough to stay in L2.
+inline constexpr std::size_t op_block_floats = l2_floats / 16;
 
 /// The work of an op for one image, in the form that runs for its Arch, layout and shapes. A form is one of several
 /// ways of an op, such as one for contiguous rows and one that gathers; cost models have coefficients for each.
@@ -1235,6 +1289,7 @@ struct OpCounts {
     double scalars = 0;       ///< elements that pass through scalar code or gathers
     double rows = 0;          ///< starts of inner loops
     double bytes = 0;         ///< bytes read and written; 0 stands for each input and the output once
+    double blocks = 0;        ///< as Phase::blocks; 0 stands for blocks of op_block_floats of these bytes
     std::string_view form{};  ///< the name of the form, which is a literal; empty if the op has only one
 };
 
@@ -1753,6 +1808,8 @@ struct RunMemory {
     const float* const* weights = nullptr;
     /// Room for the addresses of all inputs of all ops.
     const float** op_srcs = nullptr;
+    /// The number of its first image within the run.
+    std::size_t first_image = 0;
 
     /// Returns where the data of an image begins.
     [[nodiscard]] float* at(std::size_t tensor, std::size_t image) const noexcept {
@@ -1901,7 +1958,7 @@ struct ReadyOp {
                    .dst = memory.at(dst, first),
                    .dst_shape = dst_shape,
                    .batch = images,
-                   .first_image = first,
+                   .first_image = memory.first_image + first,
                    .weights = memory.weights_if_any(weights),
                    .clamp = clamp,
                    .scratch = memory.begin_if_any(scratch),
@@ -1936,11 +1993,15 @@ struct ReadyRun {
     std::size_t single = 0;
     std::size_t images = 1;
     RunMemory memory{};
+    /// Where the tensors of each part of a batch lie, if each part is computed by one worker. `images` are those of a
+    /// part then.
+    std::span<const RunMemory> apart{};
 
     void run(ExecutorRef executor) const noexcept {
         const RunScope scope(executor);
         const FlushSubnormals flushing;
-        run_from(0, executor);
+        if (apart.empty()) return run_from(0, executor);
+        each_part(executor, [](ReadyRun const& part, ExecutorRef here) { part.run_from(0, here); });
     }
 
     /// Steps of a run that take one image, of all images.
@@ -1969,11 +2030,25 @@ struct ReadyRun {
     }
     /// Runs one step alone.
     void run_step(std::size_t step, ExecutorRef executor) const noexcept {
+        if (!apart.empty()) {
+            return each_part(executor, [step](ReadyRun const& part, ExecutorRef here) { part.run_step(step, here); });
+        }
         Sequential here;
         if (!lanes.empty() && lanes.front() <= step && step < lanes.back()) executor = here;
         const bool one_image = step < singles();
         ReadyStep const& at = steps[position(step)];
         at.run(at.step, memory, one_image ? step / single : 0, one_image ? 1 : static_cast<int>(images), executor);
+    }
+
+private:
+    template <class Part>
+    void each_part(ExecutorRef executor, Part const& run_part) const noexcept {
+        executor.parallel_for(apart.size(), [this, &run_part](std::size_t part, std::size_t) {
+            Sequential here;
+            ReadyRun own = *this;
+            own.memory = apart[part], own.apart = {};
+            run_part(own, here);
+        });
     }
 };
 
@@ -4794,7 +4869,7 @@ inline constexpr bool trains = requires { Params::training; };
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// The speeds of one core of a machine with one instruction set.
+/// The speeds of one core of a machine with one instruction set, and what several get together.
 struct Machine {
     double fma_flops = 1e10;  ///< the FMA peak: multiply-adds in registers, counted as two operations each, per second
     double half_flops = 5e9;  ///< the FMA peak with vectors half as wide; some processors reach fma_flops with them
@@ -4814,6 +4889,59 @@ struct Machine {
     /// shared cache. 0 means unknown, and no eviction is assumed.
     double idle_bandwidth = 0;
     double l2_bytes = 0;  ///< the size of L2, as the system says; 0 means unknown
+    /// The number of threads that could run at a time when the speeds below were measured, most_threads at most; 0 if
+    /// they were not. They are unknown where it is 0 or 1, or threads_loops is 0. Several threads are then taken to
+    /// compute, and to copy within caches, as many times as fast as one, to get no more from memory, and never to wait
+    /// for each other.
+    double threads = 0;
+    static constexpr std::size_t most_threads = 16;
+    double threads_flops = 0;             ///< fma_flops of all threads together
+    double threads_cache_bandwidth = 0;   ///< bandwidth of working set 3, which the threads divide
+    double threads_memory_bandwidth = 0;  ///< bandwidth of memory
+    double threads_loops = 0;  ///< loops of the library's pool in a second, each of an empty block for each thread
+
+    [[nodiscard]] bool knows_threads() const { return threads > 1 && threads_loops > 0; }
+    /// Returns the speeds of `workers` threads together, on average: 1.5 are two threads of which one works half of the
+    /// time. Those of other numbers than `threads` grow in proportion. Each thread has caches of its own up to L2.
+    [[nodiscard]] Machine on_threads(double workers) const {
+        if (workers == 1) return *this;
+        Machine all = *this;
+        const bool known = knows_threads();
+        const double times = known ? several(1, threads_flops / fma_flops, workers) : workers;
+        for (double Machine::*const rate :
+             {&Machine::fma_flops, &Machine::half_flops, &Machine::matmul_flops, &Machine::bf16_flops,
+              &Machine::int8_flops, &Machine::vector_flops, &Machine::scalar_flops}) {
+            all.*rate *= times;
+        }
+        for (std::size_t i = 0; i < 3; ++i) all.bandwidth[i] *= workers;
+        all.bandwidth[3] = known ? several(bandwidth[3], threads_cache_bandwidth, workers) : workers * bandwidth[3];
+        // More threads than were measured get no more from memory.
+        if (known) all.bandwidth[4] = several(bandwidth[4], threads_memory_bandwidth, std::min(workers, threads));
+        // Others evict as much.
+        const auto longer = [](Machine const& of, double rate) { return 1 / of.bandwidth[4] - 1 / rate; };
+        const double here = longer(*this, bandwidth[3]);
+        if (idle_bandwidth > 0 && here > 0) {
+            const double kept = longer(*this, idle_bandwidth) / here;
+            all.idle_bandwidth = 1 / (1 / all.bandwidth[4] - kept * longer(all, all.bandwidth[3]));
+        }
+        return all;
+    }
+    /// Returns the speeds of each of so many threads that compute at the same time.
+    [[nodiscard]] Machine share_of(double workers) const {
+        if (workers == 1) return *this;
+        Machine share = on_threads(workers);
+        for (double Machine::*const rate :
+             {&Machine::fma_flops, &Machine::half_flops, &Machine::matmul_flops, &Machine::bf16_flops,
+              &Machine::int8_flops, &Machine::vector_flops, &Machine::scalar_flops, &Machine::idle_bandwidth}) {
+            share.*rate /= workers;
+        }
+        for (double& rate : share.bandwidth) rate /= workers;
+        return share;
+    }
+    /// Returns the seconds that so many threads take for a loop beside its blocks.
+    [[nodiscard]] double loop_seconds(double workers) const {
+        return knows_threads() ? several(0, 1 / threads_loops, workers) : 0;
+    }
 
     /// Returns the bandwidth of a working set: interpolated between the measured ones, on a logarithmic scale. Where L2
     /// ends between two of them, the bandwidth falls from the one to the other between 3/4 and 3/2 of its size
@@ -4840,6 +4968,12 @@ struct Machine {
         const double kept = (1 / memory - 1 / idle_bandwidth) / (1 / memory - 1 / bandwidth[3]),
                      left = std::pow(std::clamp(kept, least_kept, 1.0), seconds / idle_seconds);
         return 1 / (left / near + (1 - left) / memory);
+    }
+
+private:
+    /// Returns a figure of so many threads that is `one` for one thread and `all` for `threads` of them.
+    [[nodiscard]] double several(double one, double all, double workers) const {
+        return one + (workers - 1) / (threads - 1) * (std::max(one, all) - one);
     }
 };
 
@@ -4895,6 +5029,7 @@ struct PrimitiveEntry {
     Pass pass;
     bool whole_batch;
     bool fuses_epilogue, bounds_summand, strided_output, by_rows;
+    bool packs_for_any_size;
     bool mixes_pixels;
     Precision precision;
     double error_bound;
@@ -4908,7 +5043,8 @@ struct PrimitiveEntry {
     void (*repack)(ConvShape const&, KernelView, float* dst, ExecutorRef) = nullptr;
     /// Computes one image, or all images if whole_batch.
     void (*run)(ConvShape const&, ConvArgs const&) noexcept = nullptr;
-    Work (*work)(ConvShape const&, int images) = nullptr;
+    /// Returns the work of a run on so many threads.
+    Work (*work)(ConvShape const&, int images, int threads) = nullptr;
 };
 
 /// An op compiled for one Arch and layout, behind function pointers. run is null if the layer has no op (an input, a
@@ -4921,6 +5057,8 @@ struct OpEntry {
     void (*run)(AnyLayer const&, OpArgs const&) noexcept = nullptr;
     std::size_t (*packed_bytes)(AnyLayer const&, Shape) = nullptr;
     void (*pack)(AnyLayer const&, Shape, OpWeights const&, float*) = nullptr;
+    /// Returns a shape that is equal for inputs for which pack writes the same; null: the input's own.
+    Shape (*packed_for)(AnyLayer const&, Shape) = nullptr;
     /// The number of outputs that form a part of the packed weights independent of the others; 0 if there are no such
     /// parts.
     std::size_t outputs_apart = 0;
@@ -5005,8 +5143,9 @@ struct Kernels {
     std::span<const LayoutEntry> layouts;
     std::span<const TransformEntry> transforms;
     std::string_view arch;
-    /// Returns the speeds of the machine with that Arch, measured at the first call.
-    Machine const& (*machine)() = nullptr;
+    /// Returns the speeds of the machine with that Arch for a run on so many threads, measured at the first call: those
+    /// of several threads together at the first that names several.
+    Machine const& (*machine)(int threads) = nullptr;
 
     /// Returns the position of a primitive. Throws error, listing the ids, if there is none of that id.
     [[nodiscard]] std::size_t find(std::string_view id) const {
@@ -5167,9 +5306,10 @@ struct SharedParameter {
 /// lifetime each, constants one of no bytes.
 ///
 /// With a batch, the first `single` steps take one image after another, from the first of them to the last; the other
-/// steps take all images each.
+/// steps take all images each. If each worker runs images of its own, these are the steps for a part of the batch, of
+/// which there are `parts`.
 struct Schedule {
-    std::size_t inputs = 0, outputs = 0, single = 0;
+    std::size_t inputs = 0, outputs = 0, single = 0, parts = 1;
     std::vector<ScheduledStep> steps;
     std::vector<Lifetime> lifetimes;
     /// Bytes from image to image of each tensor; 0 of those that hold what belongs to one image or to all.
@@ -5185,15 +5325,6 @@ struct Schedule {
 // primsel/plan/strips.hpp
 // Chains of convolutions that a plan may compute together in strips of rows (PlannedStrips).
 
-// primsel/core/cache_sizes.hpp
-
-namespace primsel::inline PRIMSEL_ABI {
-
-/// The assumed size of L2 in floats: a megabyte. Blocks of work are sized by it. It is the same on every processor,
-/// because the blocks decide the bits of results.
-inline constexpr int l2_floats = 256 << 10;
-
-}  // namespace primsel::inline PRIMSEL_ABI
 // primsel/network/graph.hpp
 
 // primsel/network/epilogue.hpp
@@ -6575,6 +6706,10 @@ public:
     std::vector<PlannedLayer> layers;
     std::vector<PlannedTransform> transforms;
     std::vector<PlannedStrips> strips;
+    /// Whether a batch is divided among the threads, each of which runs images of its own, in place of sharing each
+    /// layer (see parts_of_batch). The seconds are then those of one thread, and optimal and bound_seconds are said of
+    /// such plans.
+    bool images_apart = false;
     /// Predicted, for one run.
     double total_seconds = 0;
     /// Whether no cheaper assignment exists, as far as the predictions are right.
@@ -7052,8 +7187,10 @@ namespace primsel::inline PRIMSEL_ABI::engine::detail {
 #include <algorithm>
 #include <concepts>
 #include <cstddef>
+#include <limits>
 #include <span>
 #include <string_view>
+#include <vector>
 
 namespace primsel::inline PRIMSEL_ABI {
 
@@ -7072,6 +7209,9 @@ struct RunContext {
     /// Operations of convolutions between two uses of the weights. They give the time between the uses, during which
     /// other programs evict the weights from shared caches.
     double weight_reuse_operations = 0;
+    int threads = 1;  ///< threads that share each layer
+    /// The number of threads that do the same at the same time, each with images of its own.
+    int apart = 1;
 
     friend bool operator==(RunContext const&, RunContext const&) = default;
 };
@@ -7119,6 +7259,28 @@ template <CostModel M>
 [[nodiscard]] constexpr bool ignores(std::string_view field) {
     if constexpr (requires { M::ignores; }) return std::ranges::find(M::ignores, field) != std::end(M::ignores);
     return false;
+}
+
+/// Turns the seconds of one thread into those of the threads that each query names, sharing layers or apart, in the
+/// proportion that the model predicts: for models of times that were measured on one thread.
+template <CostModel M, class Query>
+void scale_to_threads(M& model, Kernels const& kernels, std::span<const Query> queries, std::span<double> seconds) {
+    std::vector<std::size_t> positions;
+    std::vector<Query> asked;  // those on several threads, then the same on one
+    for (std::size_t i = 0; i < queries.size(); ++i) {
+        if (queries[i].run.threads > 1 || queries[i].run.apart > 1) positions.push_back(i), asked.push_back(queries[i]);
+    }
+    if (positions.empty()) return;
+    for (const std::size_t i : positions) {
+        asked.push_back(queries[i]);
+        asked.back().run.threads = asked.back().run.apart = 1;
+    }
+    std::vector<double> predicted(asked.size());
+    model.predict(kernels, std::span<const Query>(asked), std::span(predicted));
+    for (std::size_t i = 0; i < positions.size(); ++i) {
+        const double ratio = predicted[i] / predicted[positions.size() + i];
+        if (ratio > 0 && ratio < std::numeric_limits<double>::infinity()) seconds[positions[i]] *= ratio;
+    }
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI
@@ -7301,26 +7463,30 @@ concept Solver = requires(S const& solver, PbqpProblem const& problem) {
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// The machine-independent work of an op. For one image: its counts. For the whole op: the bytes of its packed weights.
+/// The machine-independent work of an op. For one image: its counts. For the whole op: the bytes of its packed weights,
+/// the threads that run it and, of these, those that are at work on average.
 /// `working_set` is in bytes and selects the memory level that serves `counts.bytes`. `run_bytes` and `run_operations`
-/// are RunContext::weight_reuse_bytes and weight_reuse_operations.
+/// are RunContext::weight_reuse_bytes and weight_reuse_operations, `apart` is RunContext::apart.
 struct OpWork {
     OpCounts counts{};
     double working_set = 0, weights = 0, run_bytes = 0, run_operations = 0;
+    int threads = 1;
+    double at_work = 1;
+    int apart = 1;
 };
 
 /// The terms of an op's time, in seconds: memory traffic, vector and scalar arithmetic of one image, and the traffic of
-/// the weights.
+/// the weights, and a loop whose blocks threads share.
 struct OpTerms {
-    double memory = 0, arithmetic = 0, scalar = 0, weights = 0;
+    double memory = 0, arithmetic = 0, scalar = 0, weights = 0, loop = 0;
 };
 
 /// The terms of a convolution's time, in seconds: its matrix products, its other steps, the traffic of its weights and
-/// its calls. The layer spends these terms `times` times. `besides` is added once, for a step of training: packing
-/// weights that changed, writing their gradient, and reading images from a slower memory level than the batch alone
-/// would need.
+/// its calls, and loops whose blocks threads share. The layer spends these terms `times` times. `besides` is added
+/// once, for a step of training: packing weights that changed, writing their gradient, and reading images from a slower
+/// memory level than the batch alone would need.
 struct ConvTerms {
-    double products = 0, rest = 0, weights = 0, calls = 0, times = 1, besides = 0;
+    double products = 0, rest = 0, weights = 0, calls = 0, times = 1, besides = 0, loops = 0;
 };
 
 /// A cost model that needs no training: the roofline (Williams et al. 2009) of each phase of each primitive. A phase
@@ -7336,53 +7502,55 @@ public:
     explicit Analytical(Machine const& machine) : machine_(machine) {}
 
     void predict(Kernels const& kernels, std::span<const ConvQuery> queries, std::span<double> seconds) const {
-        Machine const& machine = machine_of(kernels);
-        for (std::size_t i = 0; i < queries.size(); ++i) {
-            seconds[i] = Analytical::seconds(terms(machine, kernels, queries[i]));
-        }
+        for (std::size_t i = 0; i < queries.size(); ++i) seconds[i] = Analytical::seconds(terms(kernels, queries[i]));
     }
     void predict(Kernels const& kernels, std::span<const TransformQuery> queries, std::span<double> seconds) const {
-        Machine const& machine = machine_of(kernels);
         for (std::size_t i = 0; i < queries.size(); ++i) {
-            const OpTerms parts = terms(machine, work(kernels, queries[i]));
-            seconds[i] = queries[i].run.batch * (overhead + std::max(parts.memory, parts.arithmetic) + parts.scalar);
+            const OpTerms parts = terms(kernels, work(kernels, queries[i]));
+            seconds[i] = queries[i].run.batch *
+                         (overhead + std::max(parts.memory, parts.arithmetic) + parts.scalar + parts.loop);
         }
     }
     void predict(Kernels const& kernels, std::span<const OpQuery> queries, std::span<double> seconds) const {
         for (std::size_t i = 0; i < queries.size(); ++i) {
             OpQuery const& query = queries[i];
             const OpTerms parts = terms(kernels, query);
-            seconds[i] =
-                overhead + query.run.batch * (std::max(parts.memory, parts.arithmetic) + parts.scalar) + parts.weights;
+            seconds[i] = overhead + query.run.batch * (std::max(parts.memory, parts.arithmetic) + parts.scalar) +
+                         parts.weights + parts.loop;
         }
     }
     /// The share of min(compute, reading the weights) that prefetching hides. On the profiles in bench/profiles,
     /// selection with 0.5 has less regret than with 0, 0.25, 0.75 or 1 (test/cost/pretrained.cpp).
     static constexpr double hidden = 0.5;
 
-    /// Returns times * (compute + weights - hidden_share * min(compute, weights)) + besides, in seconds, where compute
-    /// is the sum of products, rest and calls.
+    /// Returns times * (compute + weights - hidden_share * min(compute, weights) + loops) + besides, in seconds, where
+    /// compute is the sum of products, rest and calls.
     [[nodiscard]] static double seconds(ConvTerms const& of, double hidden_share = hidden) {
         const double compute = of.products + of.rest + of.calls;
-        return of.times * (compute + of.weights - hidden_share * std::min(compute, of.weights)) + of.besides;
+        return of.times * (compute + of.weights - hidden_share * std::min(compute, of.weights) + of.loops) + of.besides;
     }
     /// Returns the terms of a primitive that does `work` for each image and reads `packed_bytes` bytes of packed
-    /// weights. `run_bytes` and `run_operations` are the reuse distance of the weights, as in OpWork.
+    /// weights. `run_bytes` and `run_operations` are the reuse distance of the weights, as in OpWork. The threads that
+    /// share the blocks of a phase compute it together.
     [[nodiscard]] static ConvTerms terms(Machine const& machine, Work const& work, std::size_t packed_bytes,
                                          ConvShape const& shape, int batch = 1, double run_bytes = 0,
-                                         double run_operations = 0) {
+                                         double run_operations = 0, int threads = 1) {
         // A layer whose packed weights are at least as large as its input and output of one image runs all images of
         // the batch at once (see Schedule) and reads the weights once.
         const std::size_t images = sizeof(float) * (shape.in_shape().size() + shape.out_shape().size());
         const double together = packed_bytes < images ? 1 : batch;
-        ConvTerms result{
-            .weights = static_cast<double>(packed_bytes) / bandwidth_of_weights(machine, run_bytes, run_operations),
-            .calls = together * overhead,
-            .times = batch / together};
+        ConvTerms result{.calls = together * overhead, .times = batch / together};
+        double most = 1, loops = 0;
         for (Phase const& phase : work) {
             const bool multiplies = phase.rate == Rate::gemm || phase.rate == Rate::bf16 || phase.rate == Rate::int8;
-            (multiplies ? result.products : result.rest) += together * phase_seconds(machine, phase);
+            const double at_work = threads_at_work(phase.blocks, threads);
+            (multiplies ? result.products : result.rest) +=
+                together * phase_seconds(machine.on_threads(at_work), phase);
+            most = std::max(most, at_work), loops += phase.loops;
         }
+        result.weights = static_cast<double>(packed_bytes) /
+                         bandwidth_of_weights(machine.on_threads(most), run_bytes, run_operations);
+        result.loops = together * std::max(loops, 1.0) * machine.loop_seconds(threads);
         return result;
     }
     /// Returns the terms of a layer in a network that runs layer by layer: all images pass the layer before the next
@@ -7390,33 +7558,41 @@ public:
     /// the memory level that holds the batch, or that holds `apart` bytes if these are more. `apart` is
     /// RunContext::data_reuse_bytes.
     [[nodiscard]] static ConvTerms together(Machine const& machine, Work const& work, std::size_t packed_bytes,
-                                            ConvShape const& shape, int batch, bool whole_batch, double apart = 0) {
-        ConvTerms result = terms(machine, work, packed_bytes, shape, whole_batch ? 1 : batch);
+                                            ConvShape const& shape, int batch, bool whole_batch, double apart = 0,
+                                            int threads = 1) {
+        ConvTerms result = terms(machine, work, packed_bytes, shape, whole_batch ? 1 : batch, 0, 0, threads);
+        const Machine all_threads = machine.on_threads(threads);
         const double image = image_bytes(shape), all = batch * image;
-        if (!whole_batch) result.rest += longer(machine, all, all, image) / result.times;
-        result.besides = longer(machine, all, std::max(apart, all), all);
+        if (!whole_batch) result.rest += longer(all_threads, all, all, image) / result.times;
+        result.besides = longer(all_threads, all, std::max(apart, all), all);
         return result;
     }
     [[nodiscard]] ConvTerms terms(Kernels const& kernels, ConvQuery const& query) const {
-        return terms(machine_of(kernels), kernels, query);
+        return terms(machine_of(kernels, std::max(query.run.threads, query.run.apart)), kernels, query);
     }
     /// Returns the terms of an op. For ConvParams, they are those of the pass that adds bias and residual and clamps.
     [[nodiscard]] OpTerms terms(Kernels const& kernels, OpQuery const& query) const {
         return terms(kernels, work(kernels, query));
     }
     [[nodiscard]] OpTerms terms(Kernels const& kernels, OpWork const& work) const {
-        return terms(machine_of(kernels), work);
+        return terms(machine_of(kernels, std::max(work.threads, work.apart)), work);
     }
     [[nodiscard]] static OpTerms terms(Machine const& machine, OpWork const& work) {
-        return {.memory = work.counts.bytes / machine.bandwidth_for(work.working_set),
-                .arithmetic = work.counts.operations / machine.vector_flops,
-                .scalar = work.counts.scalars / machine.scalar_flops,
-                .weights = work.weights / bandwidth_of_weights(machine, work.run_bytes, work.run_operations)};
+        const Machine at_work = machine.share_of(work.apart).on_threads(work.at_work);
+        return {.memory = work.counts.bytes / at_work.bandwidth_for(work.working_set),
+                .arithmetic = work.counts.operations / at_work.vector_flops,
+                .scalar = work.counts.scalars / at_work.scalar_flops,
+                .weights = work.weights / bandwidth_of_weights(at_work, work.run_bytes, work.run_operations),
+                .loop = work.at_work > 1 ? machine.loop_seconds(work.threads) : 0};
     }
     [[nodiscard]] static OpWork work(Kernels const& kernels, TransformQuery const& query) {
         const OpCounts counts = kernels.transform(query.from, query.to).work(query.shape);
         const double images = query.run.layer_by_layer ? query.run.batch : 1;
-        return {.counts = counts, .working_set = std::max(images * counts.bytes, query.run.data_reuse_bytes)};
+        return {.counts = counts,
+                .working_set = std::max(images * counts.bytes, query.run.data_reuse_bytes),
+                .threads = query.run.threads,
+                .at_work = threads_at_work(blocks_of(counts, 1), query.run.threads),
+                .apart = query.run.apart};
     }
     [[nodiscard]] static OpWork work(Kernels const& kernels, OpQuery const& query) {
         const auto size = static_cast<double>(query.output.size());
@@ -7449,10 +7625,19 @@ public:
         }
         const double fed = query.run.layer_by_layer ? query.run.batch : 1;  // images that one level of memory holds
         result.working_set = std::max(fed * counts.bytes, query.run.data_reuse_bytes);
+        result.threads = query.run.threads;
+        result.at_work = threads_at_work(blocks_of(counts, query.run.batch), query.run.threads);
+        result.apart = query.run.apart;
         return result;
     }
 
 private:
+    /// Returns the blocks of an op on so many images.
+    [[nodiscard]] static double blocks_of(OpCounts const& counts, int images) {
+        constexpr double block_bytes = 2.0 * sizeof(float) * static_cast<double>(op_block_floats);  // read and written
+        return counts.blocks > 0 ? counts.blocks * images
+                                 : std::max(1.0, std::ceil(images * counts.bytes / block_bytes));
+    }
     /// Returns the bytes of the input and the output of one image.
     [[nodiscard]] static double image_bytes(ConvShape const& shape) {
         return sizeof(float) * static_cast<double>(shape.in_shape().size() + shape.out_shape().size());
@@ -7469,27 +7654,31 @@ private:
         if (!(run_bytes > 0)) return machine.bandwidth.back();
         return machine.bandwidth_after(run_operations / machine.matmul_flops, run_bytes);
     }
-    [[nodiscard]] static ConvTerms terms(Machine const& machine, Kernels const& kernels, ConvQuery const& query) {
+    [[nodiscard]] static ConvTerms terms(Machine const& whole, Kernels const& kernels, ConvQuery const& query) {
+        const Machine machine = whole.share_of(query.run.apart);
         auto const& primitive = kernels.primitives[query.primitive];
         const bool as_one = primitive.whole_batch && query.run.batch > 1;
         const std::size_t packed = primitive.packed_bytes(query.shape);
-        const Work work = primitive.work(query.shape, as_one ? query.run.batch : 1);
+        const Work work = primitive.work(query.shape, as_one ? query.run.batch : 1, query.run.threads);
+        const Machine all_threads = machine.on_threads(query.run.threads);
         const double kernel = 4.0 * static_cast<double>(query.shape.kernel_size()), to = static_cast<double>(packed);
-        ConvTerms result = query.run.layer_by_layer
-                               ? together(machine, work, packed, query.shape, query.run.batch, primitive.whole_batch,
-                                          query.run.data_reuse_bytes)
-                               : terms(machine, work, packed, query.shape, as_one ? 1 : query.run.batch,
-                                       query.run.weight_reuse_bytes, query.run.weight_reuse_operations);
+        ConvTerms result =
+            query.run.layer_by_layer
+                ? together(machine, work, packed, query.shape, query.run.batch, primitive.whole_batch,
+                           query.run.data_reuse_bytes, query.run.threads)
+                : terms(machine, work, packed, query.shape, as_one ? 1 : query.run.batch, query.run.weight_reuse_bytes,
+                        query.run.weight_reuse_operations, query.run.threads);
         if (!query.run.layer_by_layer) {
             const double image = image_bytes(query.shape);
-            result.besides += longer(machine, query.run.batch * image, query.run.data_reuse_bytes, image);
+            result.besides += longer(all_threads, query.run.batch * image, query.run.data_reuse_bytes, image);
         }
         // The gradient of the weights is written to memory, where the update reads it.
         if (query.run.layer_by_layer && primitive.pass == Pass::weight_gradient)
-            result.besides += kernel / machine.bandwidth.back();
+            result.besides += kernel / all_threads.bandwidth.back();
         if (query.run.packs) {
-            result.besides += kernel / machine.bandwidth.back() +
-                              packing * kernel / sizeof(float) / machine.vector_flops + to / machine.bandwidth_for(to);
+            result.besides += kernel / all_threads.bandwidth.back() +
+                              packing * kernel / sizeof(float) / all_threads.vector_flops +
+                              to / all_threads.bandwidth_for(to);
         }
         return result;
     }
@@ -7502,11 +7691,11 @@ private:
     /// a Zen 4 with AVX-512; `build/release/bin/bench_primitive_packing` times the packing alone.
     static constexpr double packing = 17;
 
-    [[nodiscard]] Machine const& machine_of(Kernels const& kernels) const {
+    [[nodiscard]] Machine const& machine_of(Kernels const& kernels, int threads) const {
         if (machine_) return *machine_;
         if (kernels.machine == nullptr)
             fail("analytical: these kernels have no machine, which make_kernels gives them");
-        return kernels.machine();
+        return kernels.machine(threads);
     }
     [[nodiscard]] static double phase_seconds(Machine const& machine, Phase const& phase) {
         return std::max(phase.operations / flops(machine, phase),
@@ -7687,12 +7876,20 @@ namespace primsel::inline PRIMSEL_ABI {
 /// of layout of a graph asks here, so that all of them ask the same. Graph and kernels must outlive this.
 class Questions {
 public:
-    Questions(Graph const& graph, Kernels const& kernels)
-        : Questions(graph, kernels, plan::detail::RunSize(graph, kernels)) {}
+    /// For a run on so many threads, while `apart` such runs take place.
+    Questions(Graph const& graph, Kernels const& kernels, std::size_t threads = 1, std::size_t apart = 1)
+        : Questions(graph, kernels, plan::detail::RunSize(graph, kernels), threads, apart) {}
     /// For a graph that runs in turns with others, to which it belongs, and shares weights with them: the largest says
     /// how far a run is from the next use of its weights.
-    Questions(Graph const& graph, Kernels const& kernels, plan::detail::RunSize run)
-        : graph_(&graph), kernels_(&kernels), run_(std::move(run)), layer_by_layer_(goes_layer_by_layer(graph)) {
+    Questions(Graph const& graph, Kernels const& kernels, plan::detail::RunSize run, std::size_t threads = 1,
+              std::size_t apart = 1)
+        : graph_(&graph),
+          kernels_(&kernels),
+          run_(std::move(run)),
+          threads_(static_cast<int>(threads)),
+          apart_(static_cast<int>(apart)),
+          layer_by_layer_(goes_layer_by_layer(graph)) {
+        if (threads == 0 || apart == 0) fail("a plan for 0 threads");
         for (std::size_t i = 0; i < graph.size(); ++i) {
             inputs_.push_back(graph.input_shapes(i));
             tasks_.push_back(conv_task(graph, i));
@@ -7729,7 +7926,9 @@ public:
                 to,
                 {.batch = graph_->batch(),
                  .layer_by_layer = layer_by_layer_,
-                 .data_reuse_bytes = callers_[i] && !layer_by_layer_ ? data_reuse_[i] : 0}};
+                 .data_reuse_bytes = callers_[i] && !layer_by_layer_ ? data_reuse_[i] : 0,
+                 .threads = threads_,
+                 .apart = apart_}};
     }
     /// The run that layer i is part of, whose weights are as they are stored.
     [[nodiscard]] RunContext context(std::size_t i) const {
@@ -7737,13 +7936,16 @@ public:
                 .layer_by_layer = layer_by_layer_,
                 .data_reuse_bytes = data_reuse_[i],
                 .weight_reuse_bytes = run_.stored(),
-                .weight_reuse_operations = run_.operations()};
+                .weight_reuse_operations = run_.operations(),
+                .threads = threads_,
+                .apart = apart_};
     }
 
 private:
     Graph const* graph_;
     Kernels const* kernels_;
     plan::detail::RunSize run_;
+    int threads_, apart_;
     bool layer_by_layer_;
     std::vector<std::vector<Shape>> inputs_;
     std::vector<std::optional<ConvTask>> tasks_;
@@ -7807,18 +8009,26 @@ template <CostModel Model>
     for (ConvShape const& shape : chain.shapes) near_bytes += 4.0 * static_cast<double>(shape.kernel_size());
     std::vector<ConvQuery> convs;
     for (PricedPrimitive const& each : primitives) {
-        convs.push_back({strip.shape, each.primitive, {.weight_reuse_bytes = near_bytes}});
-        convs.push_back(
-            {strip.shape,
-             each.primitive,
-             {.weight_reuse_bytes = run.weight_reuse_bytes, .weight_reuse_operations = run.weight_reuse_operations}});
+        convs.push_back({strip.shape, each.primitive, {.weight_reuse_bytes = near_bytes, .apart = run.apart}});
+        convs.push_back({strip.shape,
+                         each.primitive,
+                         {.weight_reuse_bytes = run.weight_reuse_bytes,
+                          .weight_reuse_operations = run.weight_reuse_operations,
+                          .apart = run.apart}});
     }
-    std::vector<double> conv_seconds(convs.size());
+    // Threads share strips as they share the whole layer.
+    std::vector<ConvQuery> alone;
+    for (PricedPrimitive const& each : primitives) {
+        alone.push_back(ask.conv(chain.first + place, each.primitive));
+        alone.back().run.threads = 1;
+    }
+    std::vector<double> conv_seconds(convs.size()), alone_seconds(alone.size());
+    if (workers > 1) model.predict(kernels, std::span<const ConvQuery>(alone), std::span(alone_seconds));
     model.predict(kernels, std::span<const ConvQuery>(convs), std::span(conv_seconds));
     double saved = 0;
     if (place + 1 < count && layout != 0) {
-        const std::vector<TransformQuery> moves{{chain.shapes[place].out_shape(), layout, 0},
-                                                {strip.shape.out_shape(), layout, 0}};
+        const std::vector<TransformQuery> moves{{chain.shapes[place].out_shape(), layout, 0, {.apart = run.apart}},
+                                                {strip.shape.out_shape(), layout, 0, {.apart = run.apart}}};
         std::vector<double> seconds(moves.size());
         model.predict(kernels, std::span<const TransformQuery>(moves), std::span(seconds));
         saved = (1 - Analytical::hidden) * std::max(0.0, run.batch * seconds[0] - strip.times * seconds[1]);
@@ -7829,9 +8039,10 @@ template <CostModel Model>
     std::vector<double> result;
     for (std::size_t i = 0; i < primitives.size(); ++i) {
         const double near = conv_seconds[2 * i], far = conv_seconds[2 * i + 1];
-        const double strips = (strip.times - 1) * near + far;
+        const double shared = workers > 1 && alone_seconds[i] > 0 ? primitives[i].seconds / alone_seconds[i] : 1;
+        const double strips = shared * ((strip.times - 1) * near + far);
         const double longer = std::max(0.0, primitives[i].seconds - strips);
-        result.push_back(strip_doubt(workers) * std::max(0.0, strips + far_share * longer - saved));
+        result.push_back(strip_doubt(workers) * std::max(0.0, strips + far_share * longer - shared * saved));
     }
     return result;
 }
@@ -7868,9 +8079,9 @@ struct PlanOptions {
     /// A uniform plan of the primitive with this id, with im2 where it cannot compute the layer. Empty: no restriction.
     std::string primitive = {};
     /// The least precise type in which a primitive may multiply, and of a dense layer's weights. With bf16 the plan
-    /// takes bfloat16 where it is faster, with int8 also bytes where ranges are known; with f16 it stores float16 where
-    /// that is faster, and takes neither of the others. An engine has such primitives if its policies list them
-    /// (LowPrecision).
+    /// takes bfloat16 where it is faster, with int8 also bytes where ranges are known; with f16 it keeps weights of
+    /// dense layers in float16 where that is faster, and takes neither of the others. An engine has such primitives if
+    /// its policies list them (LowPrecision).
     Precision precision = Precision::float32;
     /// Layers that must be more precise than that, such as an error budget chooses (PrecisionPlanner).
     std::vector<LayerPrecision> layer_precisions = {};
@@ -7888,8 +8099,14 @@ struct PlanOptions {
     std::vector<Refused> refused = {};
     /// Whether convolutions may be computed together in strips of rows (see PlannedStrips).
     bool strips = true;
-    /// The number of threads that run the plan. Only the predictions for strips depend on it.
+    /// The number of threads that run the plan. Predictions are for as many.
     std::size_t workers = 1;
+    /// The number of runs of the plan that take place at a time, each on other threads. Predictions are for one of
+    /// them.
+    std::size_t apart = 1;
+    /// Whether threads may run images of their own (see parts_of_batch). make_fitting_plan keeps to it; make_plan
+    /// ignores it.
+    bool images_apart = true;
     /// Whether the plan keeps all candidates of each layer for explain(). Planning is faster without.
     bool keep_candidates = true;
 };
@@ -8833,7 +9050,7 @@ template <CostModel Model, Solver S>
     plan.cost_model = Model::name;
     plan.solver = S::name;
     Timer timer;
-    const plan::Pricing<Model> prices(Questions(graph, kernels), model, options);
+    const plan::Pricing<Model> prices(Questions(graph, kernels, options.workers, options.apart), model, options);
     const plan::Alternatives alternatives = prices.all();
     plan.predict_seconds = timer.seconds();
     timer.restart();
@@ -8845,6 +9062,48 @@ template <CostModel Model, Solver S>
     plan.bound_seconds = solution.bound;
     plan::detail::write_choice(plan, graph, kernels, prices, alternatives, solution.choice, options.keep_candidates);
     return plan;
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/plan/parts_of_batch.hpp
+
+// primsel/network/with_batch.hpp
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// The same layers, with the same weights, for so many images at once. Throws error where they are too large.
+[[nodiscard]] inline Graph with_batch(Graph const& graph, int batch) {
+    Graph result(batch);
+    for (Node const& node : graph.nodes()) {
+        result.set_range(result.add(node.name, node.layer, node.inputs, node.epilogue), node.range);
+    }
+    if (graph.size() > 0) result.set_outputs(graph.outputs());
+    result.set_trainable(graph.trainable());
+    result.set_shared(graph.shared());
+    return result;
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+#include <algorithm>
+#include <cstddef>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// The number of equal parts into which a batch can be divided so that each of these threads runs one of them: the
+/// largest that is no larger than the number of threads. 1 where results of a part depend on the others.
+[[nodiscard]] inline std::size_t parts_of_batch(Graph const& graph, std::size_t workers) {
+    if (workers == 0) fail("a plan for 0 threads");
+    const auto images = static_cast<std::size_t>(graph.batch());
+    const bool trains = !graph.trainable().empty() || goes_layer_by_layer(graph);
+    if (trains) return 1;
+    std::size_t parts = std::min(images, workers);
+    while (images % parts > 0) --parts;
+    return parts;
+}
+/// The graph for the images of one of these parts.
+[[nodiscard]] inline Graph part_of_batch(Graph const& graph, std::size_t parts) {
+    return with_batch(graph, graph.batch() / static_cast<int>(parts));
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI
@@ -9320,7 +9579,18 @@ private:
 /// The steps of a plan, for so many workers. Throws error when the plan does not fit the graph and kernels.
 [[nodiscard]] inline Schedule make_schedule(Graph const& graph, Kernels const& kernels, Plan const& plan,
                                             std::size_t workers) {
-    return engine::detail::Scheduler(graph, kernels, plan, workers).schedule();
+    const std::size_t parts = plan.images_apart ? parts_of_batch(graph, workers) : 1;
+    if (parts == 1) return engine::detail::Scheduler(graph, kernels, plan, workers).schedule();
+    const Graph part = part_of_batch(graph, parts);
+    Schedule result = engine::detail::Scheduler(part, kernels, plan, 1).schedule();
+    result.parts = parts;
+    return result;
+}
+/// Where the tensors of a schedule lie in its arena; each part of a batch has as much room as the first.
+[[nodiscard]] inline ArenaLayout place_buffers(Schedule const& schedule) {
+    ArenaLayout layout = place_buffers(schedule.lifetimes);
+    layout.bytes *= schedule.parts;
+    return layout;
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI
@@ -9352,7 +9622,7 @@ struct Arrangement {
 
 /// One step after the other.
 [[nodiscard]] inline Arrangement arrange(Schedule const& schedule) {
-    Arrangement result{std::vector<std::size_t>(schedule.steps.size()), {}, place_buffers(schedule.lifetimes)};
+    Arrangement result{std::vector<std::size_t>(schedule.steps.size()), {}, place_buffers(schedule)};
     std::iota(result.order.begin(), result.order.end(), std::size_t{0});
     return result;
 }
@@ -9634,39 +9904,119 @@ template <class Ready>
 }  // namespace primsel::inline PRIMSEL_ABI::engine::detail
 // primsel/engine/shared_room.hpp
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <new>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// One copy of weights that several programs packed alike, for as long as one of them holds it. Any number of threads
-/// may use it.
+/// The way in which a kernel is packed.
+struct Packing {
+    const void* how = nullptr;  ///< the primitive or op
+    /// The shape of a convolution, without height and width where the primitive packs for any size.
+    ConvShape shape{};
+    /// The input of an op, as far as its packing depends on it (OpEntry::packed_for).
+    Shape input{};
+    bool rotated = false;
+    std::size_t bytes = 0;
+    friend bool operator==(Packing const&, Packing const&) = default;
+};
+
+/// Everything that packed weights depend on besides the weights of a network.
+struct PackedKey {
+    std::string name;  ///< the layer's, and so that of its weights
+    AnyLayer layer;
+    std::vector<Folded> folded;
+    KernelPart kernel;
+    Packing packing;
+    friend bool operator==(PackedKey const&, PackedKey const&) = default;
+};
+
+/// One copy of weights that several programs packed alike, while one of them holds it, and for some time after. Any
+/// number of threads may use it.
 class WeightStore {
 public:
     using Kept = std::shared_ptr<const AlignedBuffer>;
+    struct Packed {
+        Kept kernel, bias;  ///< bias is null if there is none
+    };
+    /// The work since the store was made.
+    struct Counts {
+        std::size_t found = 0;         ///< kernels that were packed already
+        std::size_t packed = 0;        ///< kernels that were not
+        std::size_t packed_bytes = 0;  ///< their bytes
+        std::size_t evicted = 0;       ///< buffers that went although they might have been asked for again
+        double packing_seconds = 0;    ///< the time that packing took, including the check of the weights' values
+    };
+
+    /// `spare_bytes`: the most bytes of weights that nobody holds and that stay; those released last stay longest.
+    explicit WeightStore(std::size_t spare_bytes = 0) : most_spare_(spare_bytes) {}
 
     /// Returns what was packed of a layer's weights, or, where something of the same layer begins with the same bytes,
     /// that. Those who pack the most come first.
     [[nodiscard]] Kept keep(std::string const& layer, AlignedBuffer packed) {
         const std::scoped_lock lock(mutex_);
-        std::vector<std::weak_ptr<const AlignedBuffer>>& known = kept_[layer];
-        std::erase_if(known, [](auto const& each) { return each.expired(); });
-        for (auto const& each : known) {
-            const Kept other = each.lock();
-            const bool fits = other && packed.size() <= other->size();
-            if (fits && std::memcmp(other->data(), packed.data(), packed.size() * sizeof(float)) == 0) return other;
-        }
-        Kept kept = std::make_shared<const AlignedBuffer>(std::move(packed));
-        known.push_back(kept);
-        return kept;
+        return kept(layer, std::move(packed));
     }
-    /// Bytes of all weights that somebody holds.
+    /// Returns the weights that were kept with this key, or nothing if they are gone.
+    [[nodiscard]] std::optional<Packed> find(PackedKey const& key) {
+        const std::scoped_lock lock(mutex_);
+        const auto layer = keyed_.find(key.name);
+        if (layer == keyed_.end()) return std::nullopt;
+        for (Keyed const& each : layer->second) {
+            if (!(each.key == key)) continue;
+            Packed result{each.kernel.lock(), each.bias.lock()};
+            if (result.kernel == nullptr || (each.has_bias && result.bias == nullptr)) continue;
+            std::erase(spare_, result.kernel), std::erase(spare_, result.bias);
+            ++counts_.found;
+            return result;
+        }
+        return std::nullopt;
+    }
+    /// Keeps a kernel and its bias, if there is one, under a key. All who use keys must have the same weights.
+    [[nodiscard]] Packed keep(PackedKey const& key, AlignedBuffer kernel, AlignedBuffer bias, double seconds) {
+        const std::scoped_lock lock(mutex_);
+        ++counts_.packed, counts_.packing_seconds += seconds;
+        counts_.packed_bytes += kernel.size() * sizeof(float);
+        Packed result{kept(key.name, std::move(kernel)), nullptr};
+        if (bias.size() > 0) result.bias = kept(key.name, std::move(bias));
+        std::vector<Keyed>& known = keyed_[key.name];
+        std::erase_if(known, [&key](Keyed const& each) { return each.kernel.expired() || each.key == key; });
+        // Where each size of image packs anew, only the latest are looked for.
+        constexpr std::size_t most_keys = 64;
+        if (known.size() == most_keys) known.erase(known.begin());
+        known.push_back({key, result.kernel, result.bias, result.bias != nullptr});
+        return result;
+    }
+    /// Takes back what a holder of weights no longer needs.
+    void release(std::vector<Kept> held) noexcept {
+        const std::scoped_lock lock(mutex_);
+        for (Kept& each : held) {
+            if (each.use_count() > 1 || most_spare_ == 0) {
+                each.reset();
+                continue;
+            }
+            try {
+                spare_.push_back(std::move(each));
+            } catch (std::bad_alloc const&) {
+                continue;
+            }
+        }
+        for (std::size_t bytes = bytes_of(spare_); bytes > most_spare_; ++counts_.evicted) {
+            bytes -= bytes_of(spare_.front());
+            spare_.pop_front();
+        }
+    }
+    /// Bytes of all weights in memory.
     [[nodiscard]] std::size_t bytes() const {
         const std::scoped_lock lock(mutex_);
         std::size_t bytes = 0;
@@ -9679,18 +10029,60 @@ public:
         const auto found = kept_.find(layer);
         return found == kept_.end() ? 0 : bytes_of(found->second);
     }
+    /// Bytes of those that nobody holds.
+    [[nodiscard]] std::size_t spare_bytes() const {
+        const std::scoped_lock lock(mutex_);
+        return bytes_of(spare_);
+    }
+    [[nodiscard]] Counts counts() const {
+        const std::scoped_lock lock(mutex_);
+        return counts_;
+    }
 
 private:
-    [[nodiscard]] static std::size_t bytes_of(std::vector<std::weak_ptr<const AlignedBuffer>> const& known) {
-        std::size_t bytes = 0;
+    struct Keyed {
+        PackedKey key;
+        std::weak_ptr<const AlignedBuffer> kernel, bias;
+        bool has_bias;
+    };
+
+    [[nodiscard]] Kept kept(std::string const& layer, AlignedBuffer packed) {
+        std::vector<std::weak_ptr<const AlignedBuffer>>& known = kept_[layer];
+        std::erase_if(known, [](auto const& each) { return each.expired(); });
         for (auto const& each : known) {
-            if (const Kept kept = each.lock()) bytes += kept->size() * sizeof(float);
+            const Kept other = each.lock();
+            const bool fits = other && packed.size() <= other->size();
+            if (!fits || std::memcmp(other->data(), packed.data(), packed.size() * sizeof(float)) != 0) continue;
+            std::erase(spare_, other);
+            return other;
         }
+        Kept kept = std::make_shared<const AlignedBuffer>(std::move(packed));
+        known.push_back(kept);
+        return kept;
+    }
+    [[nodiscard]] static std::size_t bytes_of(Kept const& kept) { return kept ? kept->size() * sizeof(float) : 0; }
+    [[nodiscard]] static std::size_t bytes_of(std::weak_ptr<const AlignedBuffer> const& kept) {
+        return bytes_of(kept.lock());
+    }
+    template <class Range>
+    [[nodiscard]] static std::size_t bytes_of(Range const& all) {
+        std::size_t bytes = 0;
+        for (auto const& each : all) bytes += bytes_of(each);
         return bytes;
     }
 
+    const std::size_t most_spare_;
     mutable std::mutex mutex_;
     std::map<std::string, std::vector<std::weak_ptr<const AlignedBuffer>>> kept_;
+    std::map<std::string, std::vector<Keyed>> keyed_;
+    std::deque<Kept> spare_;  // those released last at the end
+    Counts counts_;
+};
+
+/// The weights of the programs of a room.
+enum class RoomWeights {
+    of_one_network,  ///< the same for all: one that needs them packed as another did takes what the other packed
+    of_parts,        ///< those of several parts of a network: what they pack is compared
 };
 
 /// Memory shared by programs of which no two run at a time: one arena, and packed weights, which programs elsewhere may
@@ -9698,10 +10090,16 @@ private:
 class SharedRoom {
 public:
     /// Throws std::bad_alloc.
-    explicit SharedRoom(std::size_t arena_bytes, std::shared_ptr<WeightStore> weights = std::make_shared<WeightStore>())
-        : arena_(std::make_shared<AlignedBuffer>(floats_for_bytes(arena_bytes))), weights_(std::move(weights)) {}
+    explicit SharedRoom(std::size_t arena_bytes, std::shared_ptr<WeightStore> weights = std::make_shared<WeightStore>(),
+                        RoomWeights which = RoomWeights::of_one_network)
+        : SharedRoom(std::make_shared<AlignedBuffer>(floats_for_bytes(arena_bytes)), std::move(weights), which) {}
+    SharedRoom(SharedRoom const&) = delete;
+    SharedRoom& operator=(SharedRoom const&) = delete;
+    ~SharedRoom() { weights_->release(std::move(held_)); }
     /// Returns a room with the same arena and the same packed weights, which holds only those of its own programs.
-    [[nodiscard]] SharedRoom beside() const { return SharedRoom(arena_, weights_); }
+    [[nodiscard]] std::unique_ptr<SharedRoom> beside() const {
+        return std::unique_ptr<SharedRoom>(new SharedRoom(arena_, weights_, which_));
+    }
 
     [[nodiscard]] float* arena() noexcept { return arena_->data(); }
     [[nodiscard]] std::size_t arena_bytes() const { return arena_->size() * sizeof(float); }
@@ -9713,17 +10111,34 @@ public:
     [[nodiscard]] const float* keep(std::string const& layer, AlignedBuffer packed) {
         return held_.emplace_back(weights_->keep(layer, std::move(packed)))->data();
     }
+    /// Returns and holds the weights of this key, if somebody packed them; see WeightStore::find.
+    [[nodiscard]] std::optional<WeightStore::Packed> find(PackedKey const& key) {
+        if (which_ == RoomWeights::of_parts) return std::nullopt;
+        const std::optional<WeightStore::Packed> found = weights_->find(key);
+        if (found) hold(*found);
+        return found;
+    }
+    WeightStore::Packed keep(PackedKey const& key, AlignedBuffer kernel, AlignedBuffer bias, double seconds) {
+        WeightStore::Packed kept = weights_->keep(key, std::move(kernel), std::move(bias), seconds);
+        hold(kept);
+        return kept;
+    }
     /// Bytes of all weights that it shares.
     [[nodiscard]] std::size_t weight_bytes() const { return weights_->bytes(); }
     /// Those of a layer.
     [[nodiscard]] std::size_t weight_bytes(std::string const& layer) const { return weights_->bytes(layer); }
 
 private:
-    SharedRoom(std::shared_ptr<AlignedBuffer> arena, std::shared_ptr<WeightStore> weights)
-        : arena_(std::move(arena)), weights_(std::move(weights)) {}
+    SharedRoom(std::shared_ptr<AlignedBuffer> arena, std::shared_ptr<WeightStore> weights, RoomWeights which)
+        : arena_(std::move(arena)), weights_(std::move(weights)), which_(which) {}
+    void hold(WeightStore::Packed const& packed) {
+        held_.push_back(packed.kernel);
+        if (packed.bias) held_.push_back(packed.bias);
+    }
 
     std::shared_ptr<AlignedBuffer> arena_;
     std::shared_ptr<WeightStore> weights_;
+    RoomWeights which_;
     std::vector<WeightStore::Kept> held_;
 };
 
@@ -9769,9 +10184,9 @@ public:
         Schedule schedule = make_schedule(graph, kernels, plan, workers);
         const Arrangement arrangement = arrange(schedule);
         if (room_ == nullptr) arena_ = allocate(arrangement.layout.bytes, "the arena");
-        single_ = schedule.single;
+        single_ = schedule.single, parts_ = schedule.parts;
         image_bytes_ = schedule.image_bytes;
-        tensors_.assign(schedule.tensors(), nullptr);
+        tensors_.assign(parts_ * schedule.tensors(), nullptr);
         in_arena_.assign(schedule.tensors(), true);
         std::fill_n(in_arena_.begin(), schedule.callers(), false);
         for (StoredConstant const& constant : schedule.constants) in_arena_[constant.tensor] = false;
@@ -9779,11 +10194,12 @@ public:
         rearrange(arrangement);
         // Packing computes as run does.
         const FlushSubnormals flushing;
-        // Values are checked just before they are packed, so that a file's bytes are read once.
-        std::vector<bool> unchecked(graph.size(), constant);
+        unchecked_.assign(graph.size(), constant);
         for (StoredConstant const& constant : schedule.constants) {
-            check_values_once(unchecked, constant.node, graph, weights);
-            tensors_[constant.tensor] = store(graph[constant.node], kernels.layouts[constant.layout], weights);
+            check_values_once(constant.node, graph, weights);
+            float* const values = store(graph[constant.node], kernels.layouts[constant.layout], weights);
+            for (std::size_t part = 0; part < parts_; ++part)
+                tensors_[part * in_arena_.size() + constant.tensor] = values;
         }
         for (SharedParameter const& parameter : schedule.parameters) {
             tensors_[parameter.tensor] = const_cast<float*>(weights.at(graph[parameter.node].name).values.data());
@@ -9791,19 +10207,20 @@ public:
         std::size_t bias = no_tensor, op_srcs = 0;
         for (ScheduledStep& step : schedule.steps) {
             names_.push_back(graph[step.node].name);
-            if (const auto* strips = std::get_if<StripsStep>(&step.work)) {
-                for (ScheduledConv const& conv : strips->convs) {
-                    check_values_once(unchecked, conv.node, graph, weights);
-                }
-            }
-            check_values_once(unchecked, step.node, graph, weights);
             steps_.push_back(pack(std::move(step), graph, weights, bias, packing));
         }
         // From here on no step moves.
         for (PackedStep& packed : steps_) ready_.push_back(engine::detail::make_ready(packed, op_srcs));
-        op_srcs_.resize(op_srcs);
+        op_srcs_.resize(parts_ * op_srcs);
+        for (std::size_t part = 0; part < parts_ && parts_ > 1; ++part) {
+            apart_.push_back({.tensors = tensors_.data() + part * in_arena_.size(),
+                              .image_bytes = image_bytes_.data(),
+                              .weights = weights_.data(),
+                              .op_srcs = op_srcs_.data() + part * op_srcs,
+                              .first_image = part * static_cast<std::size_t>(batch_) / parts_});
+        }
         packed_.clear();
-        for (std::size_t node = 0; node < graph.size(); ++node) check_values_once(unchecked, node, graph, weights);
+        for (std::size_t node = 0; node < graph.size(); ++node) check_values_once(node, graph, weights);
     }
     /// srcs: a batch of images of each input in the first layout; dsts: room for as many of each result. None may
     /// overlap.
@@ -9833,7 +10250,7 @@ public:
         run.run_from(run.first_whole_step(count), executor);
     }
     [[nodiscard]] bool may_begin_after(std::size_t count) const {
-        return lanes_.empty() || ready_run().first_whole_step(count) <= lanes_.front();
+        return parts_ == 1 && (lanes_.empty() || ready_run().first_whole_step(count) <= lanes_.front());
     }
     /// The steps of one image in the order in which they run.
     [[nodiscard]] std::size_t ordered_steps() const { return steps_.size(); }
@@ -9860,9 +10277,12 @@ public:
                  arrangement.layout.bytes);
         }
         float* const arena = room_ == nullptr ? arena_.data() : room_->arena();
-        const std::size_t callers = tensors_.size() - arrangement.layout.offsets.size();
-        for (std::size_t i = callers; i < tensors_.size(); ++i) {
-            if (in_arena_[i]) tensors_[i] = engine::RunMemory::further(arena, arrangement.layout.offsets[i - callers]);
+        const std::size_t count = in_arena_.size(), callers = count - arrangement.layout.offsets.size(),
+                          bytes_of_part = arrangement.layout.bytes / parts_;
+        for (std::size_t i = 0; i < tensors_.size(); ++i) {
+            if (!in_arena_[i % count]) continue;
+            const std::size_t offset = i / count * bytes_of_part + arrangement.layout.offsets[i % count - callers];
+            tensors_[i] = engine::RunMemory::further(arena, offset);
         }
         order_ = arrangement.order, lanes_ = arrangement.lanes;
         arena_bytes_ = arrangement.layout.bytes;
@@ -9880,6 +10300,8 @@ public:
     /// The number of steps of a run. A step that takes one image counts once for each image of the batch.
     [[nodiscard]] std::size_t steps() const { return ready_run().count(); }
 
+    /// Parts of the batch that are computed at the same time, each by one worker; 1: none is.
+    [[nodiscard]] std::size_t parts() const { return parts_; }
     /// Parts of a run that are computed at the same time, each by one worker; 0: each step is shared by all workers.
     [[nodiscard]] std::size_t lanes() const { return lanes_.empty() ? 0 : lanes_.size() - 1; }
 
@@ -9894,11 +10316,12 @@ public:
                 .order = order_,
                 .lanes = lanes_,
                 .single = single_,
-                .images = static_cast<std::size_t>(batch_),
+                .images = static_cast<std::size_t>(batch_) / parts_,
                 .memory = {.tensors = tensors_.data(),
                            .image_bytes = image_bytes_.data(),
                            .weights = weights_.data(),
-                           .op_srcs = op_srcs_.data()}};
+                           .op_srcs = op_srcs_.data()},
+                .apart = apart_};
     }
     /// A step by its position in the schedule.
     [[nodiscard]] engine::detail::AnyReadyStep const& ready_step(std::size_t position) const {
@@ -9915,20 +10338,27 @@ public:
     }
     void bind(std::span<const float* const> srcs, std::span<float* const> dsts) noexcept {
         // No step writes to an image.
-        for (std::size_t i = 0; i < srcs.size(); ++i) tensors_[i] = const_cast<float*>(srcs[i]);
-        for (std::size_t i = 0; i < dsts.size(); ++i) tensors_[in_shapes_.size() + i] = dsts[i];
+        for (std::size_t part = 0; part < parts_; ++part) {
+            float** const tensors = tensors_.data() + part * in_arena_.size();
+            for (std::size_t i = 0; i < srcs.size(); ++i) {
+                tensors[i] = const_cast<float*>(srcs[i]) + part * (in_floats_[i] / parts_);
+            }
+            for (std::size_t i = 0; i < dsts.size(); ++i) {
+                tensors[in_shapes_.size() + i] = dsts[i] + part * (out_floats_[i] / parts_);
+            }
+        }
     }
 
 private:
     using PackedStep = engine::detail::PackedStep;
 
     /// Checks the weights of a dense layer, but for the largest, whose parts are checked as they are packed.
-    static void check_values_once(std::vector<bool>& unchecked, std::size_t at, Graph const& graph,
-                                  Weights const& weights) {
+    void check_values_once(std::size_t at, Graph const& graph, Weights const& weights) {
+        if (!unchecked_[at]) return;
         Node const& node = graph[at];
         const bool in_parts = std::holds_alternative<DenseParams>(node.layer);
-        if (unchecked[at]) check_values(graph, node, weights, in_parts ? node.name + ".weight" : "");
-        unchecked[at] = false;
+        check_values(graph, node, weights, in_parts ? node.name + ".weight" : "");
+        unchecked_[at] = false;
     }
     static void check_key(PlanKey const& plan, PlanKey const& here) {
         const auto compare = [](std::string_view what, std::string const& its, std::string const& ours) {
@@ -9960,12 +10390,14 @@ private:
         return kept_.emplace_back(allocate(bytes, "the weights of layer ", node.name)).data();
     }
 
-    /// Moves the weights that were packed last to the room, if there is one, and returns where they stay.
-    [[nodiscard]] float* settled(float* packed, Node const& node) {
-        if (room_ == nullptr) return packed;
+    [[nodiscard]] AlignedBuffer last_kept() {
         AlignedBuffer last = std::move(kept_.back());
         kept_.pop_back();
-        return const_cast<float*>(room_->keep(node.name, std::move(last)));
+        return last;
+    }
+    /// Moves the weights that were packed last to the room, if there is one, and returns where they stay.
+    [[nodiscard]] float* settled(float* packed, Node const& node) {
+        return room_ == nullptr ? packed : const_cast<float*>(room_->keep(node.name, last_kept()));
     }
 
     [[nodiscard]] float* store(Node const& node, LayoutEntry const& layout, Weights const& weights) {
@@ -9983,18 +10415,9 @@ private:
     /// A kernel as a step reads it, and how it was packed.
     struct PackedKernel {
         std::size_t node = 0;
-        const void* how = nullptr;  // the primitive or op
-        ConvShape shape{};
-        Shape input{};
-        bool rotated = false;
-        std::size_t bytes = 0;
+        Packing packing{};
         const float* weights = nullptr;
         const float* bias = nullptr;
-
-        [[nodiscard]] bool is_packed_like(PackedKernel const& other) const {
-            return how == other.how && shape == other.shape && input == other.input && rotated == other.rotated &&
-                   bytes == other.bytes;
-        }
     };
     /// Whether two layers are alike, and so are all of their weights.
     [[nodiscard]] static bool is_alike(Graph const& graph, Weights const& weights, std::size_t a, std::size_t b) {
@@ -10007,37 +10430,73 @@ private:
         };
         return std::ranges::equal(weight_specs(graph, left), weight_specs(graph, right), same);
     }
-    /// The kernel of a weight, packed by pack(dst): once for all layers that share the weight and read it alike.
+    /// The kernel of a weight and its bias, packed by pack(dst), which returns the bias: once for all layers that share
+    /// the weight and read it alike, and once for all programs of a room.
     template <class Pack>
-    PackedKernel& packed_kernel(PackedKernel kernel, std::string const& weight, Graph const& graph,
-                                Weights const& weights, Pack const& pack) {
+    PackedKernel packed_kernel(PackedKernel kernel, std::string const& weight, Graph const& graph,
+                               Weights const& weights, Pack const& pack) {
         std::vector<PackedKernel>& known = packed_[weights.at(weight).values.place()];
-        for (PackedKernel& other : known) {
-            if (other.is_packed_like(kernel) && is_alike(graph, weights, other.node, kernel.node)) return other;
+        for (PackedKernel const& other : known) {
+            if (other.packing == kernel.packing && is_alike(graph, weights, other.node, kernel.node)) return other;
         }
         Node const& node = graph[kernel.node];
-        float* const dst = keep(kernel.bytes, node);
-        pack(dst);
-        // Images of another size or other paddings make no difference to most primitives.
+        std::optional<PackedKey> key;
+        if (room_ != nullptr && is_known(kernel.packing)) {
+            key = {node.name, node.layer, node.epilogue.folded, node.epilogue.kernel, kernel.packing};
+            if (const auto found = room_->find(*key)) {
+                unchecked_[kernel.node] = false;  // it was checked when it was packed
+                return known.emplace_back(shared(kernel, *found));
+            }
+        }
+        const Timer timer;
+        // Values are checked just before they are packed, so that a file's bytes are read once.
+        check_values_once(kernel.node, graph, weights);
+        const std::size_t bytes = kernel.packing.bytes;
+        float* const dst = keep(bytes, node);
+        const std::vector<float> bias = pack(dst);
+        // Other paddings make no difference to most primitives.
         const auto same = std::ranges::find_if(known, [&](PackedKernel const& other) {
-            return kernel.how == other.how && kernel.bytes == other.bytes &&
-                   std::memcmp(dst, other.weights, kernel.bytes) == 0;
+            return kernel.packing.how == other.packing.how && bytes == other.packing.bytes &&
+                   std::memcmp(dst, other.weights, bytes) == 0;
         });
-        if (same == known.end()) {
-            kernel.weights = settled(dst, node);
-        } else {
+        if (same != known.end()) {
             kernel.weights = same->weights;
+            weight_bytes_ -= bytes;
             kept_.pop_back();
-            weight_bytes_ -= kernel.bytes;
+        } else if (key) {
+            AlignedBuffer of_bias(bias.size());
+            std::ranges::copy(bias, of_bias.data());
+            weight_bytes_ -= bytes;
+            const double seconds = timer.seconds();
+            return known.emplace_back(shared(kernel, room_->keep(*key, last_kept(), std::move(of_bias), seconds)));
+        } else {
+            kernel.weights = settled(dst, node);
+        }
+        if (!bias.empty()) {
+            float* const kept = keep(bytes_of_floats(bias.size()), node);
+            std::ranges::copy(bias, kept);
+            kernel.bias = settled(kept, node);
         }
         return known.emplace_back(kernel);
     }
+    /// Whether the packed bytes depend on nothing but the packing and the layer.
+    [[nodiscard]] static bool is_known(Packing const& packing) { return packing.shape.h == 0; }
+    [[nodiscard]] PackedKernel shared(PackedKernel kernel, WeightStore::Packed const& packed) {
+        kernel.weights = packed.kernel->data();
+        weight_bytes_ += kernel.packing.bytes;
+        if (packed.bias == nullptr) return kernel;
+        kernel.bias = packed.bias->data();
+        weight_bytes_ += bytes_of_floats(packed.bias->size());
+        return kernel;
+    }
     [[nodiscard]] static PackedKernel kernel_of(ScheduledConv const& conv) {
+        ConvShape shape = conv.shape;
+        if (conv.primitive->packs_for_any_size) shape.h = shape.w = 0;
         return {.node = conv.node,
-                .how = conv.primitive,
-                .shape = conv.shape,
-                .rotated = conv.rotated,
-                .bytes = conv.primitive->packed_bytes(conv.shape)};
+                .packing = {.how = conv.primitive,
+                            .shape = shape,
+                            .rotated = conv.rotated,
+                            .bytes = conv.primitive->packed_bytes(conv.shape)}};
     }
 
     [[nodiscard]] std::size_t add_weights(const float* values, std::size_t bytes) {
@@ -10086,24 +10545,20 @@ private:
                 const auto pack = [&](float* dst) {
                     Sequential here;
                     conv.primitive->repack(conv.shape, {kernel.data(), conv.rotated}, dst, here);
+                    return std::vector<float>();
                 };
-                PackedKernel const& packed = packed_kernel(kernel_of(conv), conv.kernel, graph, weights, pack);
-                values = packed.weights, bytes = packed.bytes;
+                const PackedKernel packed = packed_kernel(kernel_of(conv), conv.kernel, graph, weights, pack);
+                values = packed.weights, bytes = packed.packing.bytes;
             }
             if (const WeightTensor* found = weights.find(node.name + ".bias")) bias = found->values.data();
         } else {
-            std::optional<PreparedWeights> prepared;
             const auto pack = [&](float* dst) {
-                prepared.emplace(prepare_weights(node, weights));
-                conv.primitive->repack(conv.shape, {prepared->kernel.data()}, dst, packing);
+                const PreparedWeights prepared = prepare_weights(node, weights);
+                conv.primitive->repack(conv.shape, {prepared.kernel.data()}, dst, packing);
+                return std::vector<float>(prepared.bias.begin(), prepared.bias.end());
             };
-            PackedKernel& kernel = packed_kernel(kernel_of(conv), conv.kernel, graph, weights, pack);
-            if (prepared && !prepared->bias.empty()) {
-                float* kept = keep(bytes_of_floats(prepared->bias.size()), node);
-                std::ranges::copy(prepared->bias, kept);
-                kernel.bias = settled(kept, node);
-            }
-            values = kernel.weights, bytes = kernel.bytes, bias = kernel.bias;
+            const PackedKernel kernel = packed_kernel(kernel_of(conv), conv.kernel, graph, weights, pack);
+            values = kernel.weights, bytes = kernel.packing.bytes, bias = kernel.bias;
         }
         if (bias != nullptr) last_bias = add_weights(bias, bytes_of_floats(static_cast<std::size_t>(conv.shape.k)));
         step.weights.push_back(add_weights(values, bytes));
@@ -10114,6 +10569,7 @@ private:
         Node const& node = graph[step.node];
         const std::size_t bytes = op.packed_bytes(node.layer, step.src_shapes[0]);
         if (std::holds_alternative<OwnLayerParams>(node.layer)) {
+            check_values_once(step.node, graph, weights);
             float* const dst = keep(bytes, node);
             std::span<float> rest(dst, bytes / sizeof(float));
             for (WeightSpec const& spec : weight_specs(graph, node)) {
@@ -10125,20 +10581,27 @@ private:
         }
         if (bytes == 0) return nullptr;  // the weights are inputs
         const auto pack = [&](float* dst) {
-            if (op.outputs_apart != 0) return pack_parts(step, op, graph, weights, dst, packing);
-            const PreparedWeights prepared = prepare_weights(node, weights);
-            op.pack(node.layer, step.src_shapes[0], {prepared.kernel, prepared.bias}, dst);
+            if (op.outputs_apart != 0) {
+                pack_parts(step, op, graph, weights, dst, packing);
+            } else {
+                const PreparedWeights prepared = prepare_weights(node, weights);
+                op.pack(node.layer, step.src_shapes[0], {prepared.kernel, prepared.bias}, dst);
+            }
+            return std::vector<float>();  // the op has packed its bias
         };
         const bool vectors = std::holds_alternative<BatchNormParams>(node.layer) ||
                              std::holds_alternative<ScaleParams>(node.layer) ||
                              std::holds_alternative<StandardizeParams>(node.layer);
         if (vectors) {
+            check_values_once(step.node, graph, weights);
             float* const dst = keep(bytes, node);
-            pack(dst);
+            (void)pack(dst);
             return settled(dst, node);
         }
-        const PackedKernel kernel{.node = step.node, .how = &op, .input = step.src_shapes[0], .bytes = bytes};
-        return packed_kernel(kernel, node.name + ".weight", graph, weights, pack).weights;
+        Shape input = step.src_shapes[0];
+        if (op.packed_for != nullptr) input = op.packed_for(node.layer, input);
+        const Packing how{.how = &op, .shape = {.h = 0, .w = 0}, .input = input, .bytes = bytes};
+        return packed_kernel({.node = step.node, .packing = how}, node.name + ".weight", graph, weights, pack).weights;
     }
 
     /// The weights of a dense layer, some outputs at a time: what is read from a file, checked and copied first stays
@@ -10184,13 +10647,15 @@ private:
     mutable std::vector<const float*> op_srcs_;
     std::vector<std::string> names_;
     std::vector<std::size_t> order_, lanes_;  // as in Arrangement
-    std::vector<float*> tensors_;
-    std::vector<bool> in_arena_;
+    std::vector<float*> tensors_;             // those of each part of the batch
+    std::vector<bool> in_arena_;              // for each tensor of a part
     std::vector<std::size_t> image_bytes_;
-    std::size_t single_ = 0;
+    std::size_t single_ = 0, parts_ = 1;
+    std::vector<engine::RunMemory> apart_;  // of each part, if there are several
     SharedRoom* room_ = nullptr;
     AlignedBuffer arena_;  // none of its own where there is a room
     std::vector<AlignedBuffer> kept_;
+    std::vector<bool> unchecked_;  // nodes whose weights' values were not checked yet
     /// By where a weight lies, while weights are packed.
     std::map<StoredFloats::Place, std::vector<PackedKernel>> packed_;
     std::size_t arena_bytes_ = 0, weight_bytes_ = 0;
@@ -13294,9 +13759,23 @@ concept InstructionSet = requires {
     requires A::supported();
 } && xsimd::types::has_simd_register<float, A>::value && xsimd::batch<float, A>::size * sizeof(float) == A::alignment();
 
+namespace core {
+/// The tag of xsimd behind an Arch. A type that inherits from a tag and names it as `instructions` is an Arch, too: the
+/// same instructions, in kernels of its own.
+template <class Arch>
+struct InstructionsOf {
+    using type = Arch;
+};
+template <class Arch>
+    requires requires { typename Arch::instructions; }
+struct InstructionsOf<Arch> {
+    using type = typename Arch::instructions;
+};
+}  // namespace core
+
 /// A vector of floats of the Arch.
 template <class Arch>
-using Floats = xsimd::batch<float, Arch>;
+using Floats = xsimd::batch<float, typename core::InstructionsOf<Arch>::type>;
 
 /// The number of floats in a vector of the Arch; known even where this translation unit may not use the Arch.
 template <class Arch>
@@ -13319,6 +13798,30 @@ PRIMSEL_INLINE Floats<Arch> fma(Floats<Arch> const& a, Floats<Arch> const& b, Fl
     if constexpr (lanes<Arch> == 16) return Floats<Arch>(_mm512_fmadd_ps(a, b, c));
 #endif
     return xsimd::fma(a, b, c);
+}
+
+/// Whether half vectors can be multiplied, which takes half as long where vectors are computed in halves (Zen 4).
+template <class Arch>
+inline constexpr bool has_halves =
+#if defined(__AVX512VL__)
+    lanes<Arch> == 16;
+#else
+    false;
+#endif
+
+/// Adds a * b to a sum in the lower half of the lanes where has_halves; the upper half becomes zero. From intrinsics,
+/// g++ 12 makes an insertion into a vector of zeros.
+template <class Arch>
+PRIMSEL_INLINE void add_low_product(Floats<Arch>& sum, Floats<Arch> const& a, Floats<Arch> const& b) {
+#if defined(__AVX512VL__)
+    if constexpr (has_halves<Arch>) {
+        __m512 low = sum;
+        asm("vfmadd231ps %t2, %t1, %t0" : "+v"(low) : "v"(__m512(a)), "v"(__m512(b)));
+        sum = Floats<Arch>(low);
+        return;
+    }
+#endif
+    sum = fma<Arch>(a, b, sum);
 }
 
 /// Adds a times one of four lanes of b to a sum. The sum stays in its register: g++ 12 moves sums around in long loops.
@@ -13420,8 +13923,28 @@ PRIMSEL_INLINE float clamp(float value, float low, float high) {
     return raised > high ? high : raised;
 }
 
-/// Whether a clamp takes longer than to see that there are no bounds: it is two comparisons and two selections.
-inline constexpr bool slow_clamp =
+/// Returns the larger value: either of two zeros. Where one is NaN, NaN or b.
+template <class Arch>
+PRIMSEL_INLINE Floats<Arch> larger(Floats<Arch> const& a, Floats<Arch> const& b) {
+#if defined(__aarch64__)
+    return xsimd::max(a, b);  // one instruction, max takes two
+#else
+    return max<Arch>(a, b);
+#endif
+}
+/// Returns the smaller value: either of two zeros. Where one is NaN, NaN or b.
+template <class Arch>
+PRIMSEL_INLINE Floats<Arch> smaller(Floats<Arch> const& a, Floats<Arch> const& b) {
+#if defined(__aarch64__)
+    return xsimd::min(a, b);
+#else
+    return min<Arch>(a, b);
+#endif
+}
+
+/// Whether vectors are those of 64-bit ARM. One instruction loads or stores four neighbours there, and a clamp, which
+/// is two comparisons and two selections, takes longer than to see that there are no bounds.
+inline constexpr bool on_arm =
 #if defined(__aarch64__)
     true;
 #else
@@ -13438,6 +13961,19 @@ PRIMSEL_INLINE Floats<Arch> in_register(Floats<Arch> const& value) {
     asm("" : "+v"(held));
 #endif
     return Floats<Arch>(held);
+}
+
+/// Returns the value. On ARM it is computed before what follows and after what comes before: g++ orders long blocks
+/// there for processors that cannot do so themselves, and lets values wait in memory if registers run out.
+template <class Arch>
+PRIMSEL_INLINE Floats<Arch> in_order(Floats<Arch> const& value) {
+#if defined(__aarch64__)
+    typename Floats<Arch>::register_type held = value;
+    asm volatile("" : "+w"(held));
+    return Floats<Arch>(held);
+#else
+    return value;
+#endif
 }
 
 /// Returns a * b, rounded. No compiler fuses it with a sum, so that it has the same bits on every instruction set.
@@ -13501,8 +14037,9 @@ private:
 #endif
 
 /// Returns e^x within 1.5 ulps for normal results; infinity only where that is the nearest float. Subnormal results are
-/// 0. With AVX-512 they are the nearest subnormal number, unless the processor flushes those.
-template <class Arch>
+/// 0. With AVX-512 they are the nearest subnormal number, unless the processor flushes those. NaN stays NaN. Without
+/// may_overflow, x must be at most 88.
+template <class Arch, bool may_overflow = true>
 PRIMSEL_INLINE Floats<Arch> exp(Floats<Arch> const& x) {
     using V = Floats<Arch>;
 #if defined(__AVX512F__)
@@ -13513,20 +14050,27 @@ PRIMSEL_INLINE Floats<Arch> exp(Floats<Arch> const& x) {
     }
 #endif
     // e^x = 2^k e^r with |r| <= ln(2) / 2. ln(2) is subtracted in two parts; the polynomial is that of Boost.SIMD.
-    const V k = nearest_integer<Arch>(x * V(1.44269504F));
-    const V r = fma<Arch>(k, V(2.12194440e-4F), fma<Arch>(k, V(-0.693359375F), x));
-    V series = fma<Arch>(r, V(0x1.6ef19ep-10F), V(0x1.131b16p-7F));
-    series = fma<Arch>(r, series, V(0x1.5552aep-5F));
-    series = fma<Arch>(r, series, V(0x1.55534ap-3F));
-    series = fma<Arch>(r, series, V(0.5F));
-    const V power = fma<Arch>(series, r * r, r) + V(1.0F);
+    // A float of this size has no room for fractions: the lowest bits of `shifted` are k, or k + 127, those of 2^k.
+    constexpr float no_fractions = 0x1.8p23F + (may_overflow ? 0.0F : 127.0F);
+    const V shifted = in_register<Arch>(fma<Arch>(x, V(1.44269504F), V(no_fractions))), k = shifted - V(no_fractions);
+    const V r = fma<Arch>(k, V(2.12194440e-4F), fma<Arch>(k, V(-0.693359375F), x)), square = r * r;
+    const V lower = fma<Arch>(r, V(0x1.55534ap-3F), V(0.5F)),
+            upper = fma<Arch>(r, V(0x1.131b16p-7F), V(0x1.5552aep-5F));
+    const V series = fma<Arch>(square, fma<Arch>(square, V(0x1.6ef19ep-10F), upper), lower);
+    const V power = fma<Arch>(series, square, r) + V(1.0F);
     using Register = typename V::register_type;
-    using Integers [[gnu::vector_size(sizeof(Register))]] = int;
-    // Adds k to the exponent's bits. If x is NaN or out of range, k may be any number, and the result is not used.
-    const Integers scale = __builtin_convertvector(static_cast<Register>(k), Integers) << 23;
-    const V scaled(reinterpret_cast<Register>(reinterpret_cast<Integers>(static_cast<Register>(power)) + scale));
-    const V finite = xsimd::select(x < V(88.7228394F), scaled, x * V(std::numeric_limits<float>::infinity()));
-    return xsimd::select(x < V(-87.33654F), V(0.0F), finite);  // below ln(2^-126)
+    using Integers [[gnu::vector_size(sizeof(Register))]] = unsigned;
+    const auto bits = [](V const& value) { return reinterpret_cast<Integers>(static_cast<Register>(value)); };
+    const Integers exponent = bits(shifted) << 23;
+    V scaled;  // not used if x is out of range
+    if constexpr (may_overflow) {
+        scaled = V(reinterpret_cast<Register>(bits(power) + exponent));  // for k = 128 too
+    } else {
+        scaled = power * V(reinterpret_cast<Register>(exponent));
+    }
+    const V held = xsimd::select(x < V(-87.33654F), V(0.0F), scaled);  // below ln(2^-126)
+    if constexpr (!may_overflow) return held;
+    return xsimd::select(x < V(88.7228394F), held, x * V(std::numeric_limits<float>::infinity()));
 }
 
 /// Returns e^x - 1 within 2 ulps for x <= 88, the only x that are allowed beside NaN, which stays NaN.
@@ -13565,6 +14109,33 @@ PRIMSEL_INLINE Floats<Arch> load_alone(const float* src) {
 template <class Arch>
 PRIMSEL_INLINE void store(float* dst, Floats<Arch> const& value) {
     value.store_unaligned(dst);
+}
+/// Loads a vector and advances the address by `step` floats: one instruction of ARM, which compilers do not choose.
+template <class Arch>
+PRIMSEL_INLINE Floats<Arch> load_and_advance(const float*& src, std::ptrdiff_t step) {
+#if defined(__aarch64__)
+    typename Floats<Arch>::register_type value;
+    asm("ld1 {%0.4s}, [%1], %2"
+        : "=w"(value), "+r"(src)
+        : "r"(step * 4), "m"(*reinterpret_cast<const float(*)[4]>(src)));
+    return Floats<Arch>(value);
+#else
+    const Floats<Arch> value = load<Arch>(src);
+    src += step;
+    return value;
+#endif
+}
+/// Stores a vector and advances the address by `step` floats.
+template <class Arch>
+PRIMSEL_INLINE void store_and_advance(float*& dst, Floats<Arch> const& value, std::ptrdiff_t step) {
+#if defined(__aarch64__)
+    asm("st1 {%2.4s}, [%1], %3"
+        : "=m"(*reinterpret_cast<float(*)[4]>(dst)), "+r"(dst)
+        : "w"(value.data), "r"(step * 4));
+#else
+    store<Arch>(dst, value);
+    dst += step;
+#endif
 }
 /// The first lanes of a vector, at least one, loaded and stored without touching the floats behind them.
 template <class Arch>
@@ -13614,6 +14185,24 @@ template <class Arch>
 struct AllLanes {
     [[nodiscard]] PRIMSEL_INLINE Floats<Arch> load(const float* src) const { return primsel::load<Arch>(src); }
     PRIMSEL_INLINE void store(float* dst, Floats<Arch> const& value) const { primsel::store<Arch>(dst, value); }
+};
+
+/// The lower half of the lanes, or all of them without has_halves: a counterpart of AllLanes. The upper half of what is
+/// loaded is zero.
+template <class Arch>
+struct LowLanes {
+    [[nodiscard]] PRIMSEL_INLINE Floats<Arch> load(const float* src) const {
+#if defined(__AVX512VL__)
+        if constexpr (has_halves<Arch>) return Floats<Arch>(_mm512_zextps256_ps512(_mm256_loadu_ps(src)));
+#endif
+        return primsel::load<Arch>(src);
+    }
+    PRIMSEL_INLINE void store(float* dst, Floats<Arch> const& value) const {
+#if defined(__AVX512VL__)
+        if constexpr (has_halves<Arch>) return _mm256_storeu_ps(dst, _mm512_castps512_ps256(value));
+#endif
+        primsel::store<Arch>(dst, value);
+    }
 };
 
 template <class Arch>
@@ -13668,7 +14257,7 @@ struct ConvCoefficients {
     using Terms = std::array<double, terms>;
     /// The coefficients towards which fits are regularised. Those of products and other steps are the roofline's, 1.
     /// Those of weights and calls are choices between 1 and the medians over the primitives in bench/profiles, which
-    /// are 0.56 and 2.1 without regularisation (test/cost/pretrained.cpp).
+    /// are 0.69 and 1.9 without regularisation (test/cost/pretrained.cpp).
     static constexpr Terms usual{1, 1, 0.7, 1.5};
 
     std::string_view primitive;
@@ -13695,7 +14284,7 @@ inline void predict_convolutions(std::span<const ConvCoefficients> coefficients,
         const ConvCoefficients::Terms terms = as_terms(of);
         double sum = 0;
         for (std::size_t j = 0; j < terms.size(); ++j) sum += found->values[j] * terms[j];
-        seconds[i] = of.times * sum + of.besides;
+        seconds[i] = of.times * (sum + of.loops) + of.besides;
     }
 }
 
@@ -13764,12 +14353,13 @@ namespace cost::detail {
         if (own) break;
     }
     if (found == nullptr) return otherwise;
-    const OpCoefficients::Terms parts = op_terms(analytical.terms(kernels, work), query.run.batch, work.counts.rows);
+    const OpTerms terms = analytical.terms(kernels, work);
+    const OpCoefficients::Terms parts = op_terms(terms, query.run.batch, work.counts.rows / work.at_work);
     if (parts[1] + parts[2] + parts[3] + parts[5] == 0) return otherwise;
     double sum = 0;
     for (std::size_t j = 0; j < OpCoefficients::terms; ++j) sum += found->values[j] * parts[j];
     // A lower bound for shapes unlike those that the coefficients are fitted to: a tenth of the roofline is a choice.
-    return std::max(sum, 0.1 * std::max(parts[1], parts[2]));
+    return std::max(sum, 0.1 * std::max(parts[1], parts[2])) + terms.loop;
 }
 /// A dense layer on a batch, asked for as the layer on rows that computes it: the images share the weights that are
 /// loaded, which the counts of one image do not know.
@@ -13844,17 +14434,17 @@ namespace primsel::inline PRIMSEL_ABI::pretrained {
 struct convs {
     static constexpr ConvCoefficients convolutions[] = {
         {"conv-1x1-gemm-ab-ik", {1.013, 2.367, 0.811, 0.562}},
-        {"conv-1x1-gemm-ab-ki", {1.024, 1.254, 0.5381, 1.186}},
+        {"conv-1x1-gemm-ab-ki", {1.013, 1.278, 0.5848, 1.187}},
         {"conv-1x1-gemm-abt-ik", {1.02, 1.51, 0.7633, 0.9074}},
         {"conv-1x1-gemm-abt-ki", {1.008, 1.882, 0.5594, 1.506}},
         {"conv-1x1-gemm-atb-ik", {1.027, 2.586, 0.8251, 0.151}},
         {"conv-1x1-gemm-atb-ki", {1.118, 0.8714, 0.9497, 0.7049}},
-        {"conv-1x1-gemm-atbt-ik", {1.044, 2.007, 0.7773, 0.2722}},
+        {"conv-1x1-gemm-atbt-ik", {1.012, 1.746, 0.8082, 0.4749}},
         {"conv-1x1-gemm-atbt-ki", {1.095, 1.475, 0.974, 1.035}},
-        {"direct-chw", {1.3, 1.612, 0.8542, 1.4}},
-        {"direct-chw-hwc", {0.9895, 1.467, 0.502, 0.9238}},
-        {"direct-hwc", {0.987, 1.49, 0.4043, 0.8546}},
-        {"direct-sum2d", {1, 0.8679, 0.7128, 1.366}},
+        {"direct-chw", {1.005, 1.068, 0.9545, 1.877}},
+        {"direct-chw-hwc", {0.9825, 1.202, 0.4746, 1.081}},
+        {"direct-hwc", {0.9825, 1.463, 0.4005, 0.8887}},
+        {"direct-sum2d", {1, 0.8416, 0.7146, 1.394}},
         {"im2col-copy-self-ab-ki", {1.024, 1.515, 0.8139, 2.117}},
         {"im2col-copy-self-atb-ik", {1.046, 1.825, 1.033, 0.7641}},
         {"im2col-copy-self-atb-ki", {1.13, 1.44, 1.12, 1.57}},
@@ -13869,7 +14459,7 @@ struct convs {
         {"im2col-scan-atbt-ik", {1.093, 1.839, 0.8639, 1.236}},
         {"im2row-copy-short-ab-ik", {1.082, 0.2879, 1.253, 1.34}},
         {"im2row-copy-short-abt-ik", {1.073, 0.289, 1.076, 1.752}},
-        {"im2row-copy-short-abt-ki", {1.06, 0.5629, 0.584, 2.076}},
+        {"im2row-copy-short-abt-ki", {1.05, 0.5531, 0.577, 2.076}},
         {"im2row-copy-short-atbt-ki", {1.183, 0.4064, 1.068, 1.618}},
         {"im2row-scan-ab-ik", {1.137, 3.324, 0.7704, 2.128}},
         {"im2row-scan-abt-ik", {1.073, 3.366, 0.7123, 2.248}},
@@ -13886,7 +14476,7 @@ struct convs {
         {"kn2row-aa-atb", {1.191, 1.505, 0.8963, 1.942}},
         {"kn2row-aa-atbt", {1.155, 1.789, 0.891, 1.961}},
         {"kn2row-as", {1.023, 1.03, 0.6158, 1.531}},
-        {"mec-col", {1.183, 6.639, 0.8011, 1.81}},
+        {"mec-col", {1.188, 6.541, 0.7844, 1.833}},
         {"mec-row-partition", {1.007, 1.219, 0.791, 1.092}},
         {"weight-gradient-direct", {1.145, 2.196, 0.7, 1.535}},
         {"weight-gradient-im2col", {1.129, 1.512, 0.7, 1.555}},
@@ -13894,41 +14484,45 @@ struct convs {
         {"weight-gradient-winograd-4x4-3x3-vec-16", {1.072, 0.8811, 0.7, 1.489}},
         {"winograd-2-3", {0.9979, 0.8621, 0.6191, 1.417}},
         {"winograd-2-3-vec-4", {1.006, 1.583, 0.613, 1.434}},
-        {"winograd-2-3-vec-8", {1.007, 2.018, 0.6139, 1.428}},
+        {"winograd-2-3-vec-8", {0.9877, 2.093, 0.6047, 1.36}},
         {"winograd-2-5", {1.026, 0.4914, 0.6797, 1.552}},
         {"winograd-2-5-vec-4", {1.024, 0.9065, 0.6761, 1.555}},
-        {"winograd-2-5-vec-8", {1.025, 1.184, 0.6752, 1.564}},
+        {"winograd-2-5-vec-8", {0.9956, 1.328, 0.6668, 1.573}},
         {"winograd-2x2-3x3", {1.014, 0.3373, 0.6436, 1.481}},
-        {"winograd-2x2-3x3-vec-16", {0.9782, 1.039, 0.6236, 1.376}},
+        {"winograd-2x2-3x3-stride-2-vec-16", {0.9016, 1.627, 0.6887, 1.518}},
+        {"winograd-2x2-3x3-vec-16", {0.9602, 0.9968, 0.5866, 1.232}},
         {"winograd-2x2-3x3-vec-4", {1, 0.5235, 0.6055, 1.456}},
-        {"winograd-2x2-3x3-vec-8", {0.9852, 0.781, 0.6206, 1.402}},
+        {"winograd-2x2-3x3-vec-8", {0.9621, 0.8179, 0.579, 1.31}},
         {"winograd-2x2-5x5", {1.047, 0.3261, 0.6875, 1.491}},
-        {"winograd-2x2-5x5-vec-16", {0.9683, 0.8641, 0.6837, 1.505}},
+        {"winograd-2x2-5x5-vec-16", {0.9638, 0.8217, 0.675, 1.516}},
         {"winograd-2x2-5x5-vec-4", {1.044, 0.3553, 0.6855, 1.516}},
-        {"winograd-2x2-5x5-vec-8", {0.9873, 0.55, 0.6806, 1.505}},
+        {"winograd-2x2-5x5-vec-8", {0.9941, 0.5392, 0.6681, 1.495}},
         {"winograd-3-3", {1.01, 0.7339, 0.585, 1.397}},
         {"winograd-3-3-vec-4", {1.011, 1.325, 0.57, 1.357}},
-        {"winograd-3-3-vec-8", {1.012, 1.784, 0.5684, 1.329}},
+        {"winograd-3-3-vec-8", {0.9914, 1.823, 0.5678, 1.263}},
         {"winograd-3-5", {1.012, 0.561, 0.6573, 1.507}},
         {"winograd-3-5-vec-4", {0.9997, 0.9091, 0.6535, 1.52}},
-        {"winograd-3-5-vec-8", {1.007, 1.158, 0.6546, 1.532}},
+        {"winograd-3-5-vec-8", {0.9808, 1.287, 0.6455, 1.54}},
         {"winograd-3x3-3x3", {0.9963, 0.4109, 0.5802, 1.517}},
-        {"winograd-3x3-3x3-vec-16", {0.9686, 0.9772, 0.5618, 1.331}},
+        {"winograd-3x3-3x3-vec-16", {0.9507, 0.9463, 0.5481, 1.259}},
         {"winograd-3x3-3x3-vec-4", {0.9908, 0.5406, 0.5375, 1.488}},
-        {"winograd-3x3-3x3-vec-8", {0.973, 0.7815, 0.5424, 1.392}},
+        {"winograd-3x3-3x3-vec-8", {0.9581, 0.7885, 0.5181, 1.218}},
         {"winograd-3x3-5x5", {0.9805, 0.3847, 0.6866, 1.499}},
-        {"winograd-3x3-5x5-vec-16", {0.9142, 0.8017, 0.6582, 1.445}},
+        {"winograd-3x3-5x5-vec-16", {0.9326, 0.7247, 0.6455, 1.478}},
         {"winograd-3x3-5x5-vec-4", {1.01, 0.4558, 0.6667, 1.476}},
-        {"winograd-3x3-5x5-vec-8", {0.9847, 0.5402, 0.6612, 1.454}},
+        {"winograd-3x3-5x5-vec-8", {0.9862, 0.5417, 0.6397, 1.44}},
         {"winograd-4x4-3x3", {1.036, 0.4793, 0.6037, 1.497}},
-        {"winograd-4x4-3x3-vec-16", {1.026, 1.059, 0.6439, 1.486}},
+        {"winograd-4x4-3x3-stride-2-vec-16", {0.9727, 1.404, 0.7381, 1.512}},
+        {"winograd-4x4-3x3-vec-16", {1, 0.9794, 0.6442, 1.408}},
         {"winograd-4x4-3x3-vec-4", {1.039, 0.6658, 0.5856, 1.553}},
-        {"winograd-4x4-3x3-vec-8", {1.014, 0.8927, 0.6111, 1.534}},
+        {"winograd-4x4-3x3-vec-8", {0.9722, 0.8673, 0.6256, 1.454}},
         {"winograd-4x4-5x5", {1.035, 0.2827, 0.6863, 1.494}},
-        {"winograd-4x4-5x5-vec-16", {0.9523, 0.7626, 0.7016, 1.516}},
+        {"winograd-4x4-5x5-vec-16", {0.9533, 0.7014, 0.7131, 1.534}},
         {"winograd-4x4-5x5-vec-4", {1.037, 0.3925, 0.6953, 1.535}},
-        {"winograd-4x4-5x5-vec-8", {0.9808, 0.5602, 0.6961, 1.522}},
-        {"winograd-6x6-3x3-vec-16", {0.91, 1.081, 0.614, 1.389}},
+        {"winograd-4x4-5x5-vec-8", {0.9842, 0.5306, 0.7034, 1.496}},
+        {"winograd-6x6-3x3-vec-16", {0.8979, 0.9783, 0.6305, 1.341}},
+        {"winograd-stem-4-11x11-stride-4", {1.064, 1.021, 0.7009, 1.53}},
+        {"winograd-stem-4-7x7-stride-2", {0.9761, 0.999, 0.7002, 1.522}},
     };
 };
 
@@ -14207,510 +14801,525 @@ struct ops_avx512 {
     static constexpr std::string_view cpu = "Intel(R) Xeon(R) Processor, AMD EPYC, AMD EPYC";
     static constexpr std::string_view version = "0.1.0";
     static constexpr OpCoefficients ops[] = {
-        {"abs", "chw", {0, 0.7082, 2.795, 1, 0, 0}},
-        {"abs", "hcw", {9.931e-10, 0.68, 2.984, 1, 0, 0}},
-        {"abs", "hwc", {2.836e-08, 0.6966, 2.804, 1, 0, 0}},
-        {"abs", "hwc_bf16", {0, 0.139, 13.58, 1, 3.468e-09, 0}},
-        {"abs", "hwc_u8", {7.673e-07, 0.2374, 0, 1, 2.292e-09, 0.4703}},
-        {"acos", "chw", {0, 4.211, 0, 1, 0, 1.426}},
-        {"acos", "hcw", {0, 3.384, 0, 1, 0, 1.448}},
-        {"acos", "hwc", {0, 4.46, 0, 1, 0, 1.423}},
-        {"acos", "hwc_bf16", {0, 3.056, 0, 1, 0, 1.447}},
-        {"acos", "hwc_u8", {0, 3.056, 0, 1, 0, 1.447}},
-        {"acosh", "chw", {0, 0.9428, 0, 1, 0, 0.7747}},
-        {"acosh", "hcw", {0, 1.121, 0, 1, 0, 0.7727}},
-        {"acosh", "hwc", {0, 0.8132, 0, 1, 0, 0.7704}},
-        {"acosh", "hwc_bf16", {3.212e-07, 0, 0, 1, 5.297e-08, 0.7641}},
-        {"acosh", "hwc_u8", {1.794e-06, 0, 0, 1, 5.239e-10, 0.4826}},
-        {"add", "chw", {1.544e-07, 0.8635, 0, 1, 0, 0}},
-        {"add", "hcw", {1.325e-07, 0.8693, 0, 1, 0, 0}},
-        {"add", "hwc", {2.016e-07, 0.8508, 0, 1, 0, 0}},
-        {"add", "hwc_bf16", {2.912e-07, 0.5063, 4.616, 1, 6.701e-09, 0}},
-        {"add", "hwc_u8", {1.289e-07, 0.2382, 3.605, 1, 0, 0}},
-        {"arg_max", "chw", {1.19e-07, 0.6333, 4.436, 1, 1.614e-09, 0}, "across"},
-        {"arg_max", "chw", {1.097e-07, 0.3631, 5.14, 1, 3.114e-09, 0}, "short"},
-        {"arg_max", "hcw", {6.727e-08, 0.5709, 4.896, 1, 1.66e-09, 0}, "across"},
-        {"arg_max", "hcw", {1.143e-07, 0.3722, 4.962, 1, 3.143e-09, 0}, "short"},
-        {"arg_max", "hwc", {1.379e-07, 0.7654, 3.698, 1, 1.515e-09, 0}, "across"},
-        {"arg_max", "hwc", {1.511e-07, 0.4848, 4.528, 1, 3.143e-09, 0}, "short"},
-        {"as_strided", "chw", {1.09e-07, 1.115, 0.05533, 1, 3.82e-09, 0}},
-        {"as_strided", "chw", {8.666e-08, 0.9431, 0, 1, 4.638e-09, 0}, "dealt"},
-        {"as_strided", "chw", {2.294e-07, 0.8515, 1.439, 1, 5.676e-09, 0}, "pairs"},
-        {"as_strided", "chw", {8.858e-08, 1.275, 4.956, 1, 1.61e-09, 0.4544}, "transposed"},
-        {"asin", "chw", {0, 5.163, 0, 1, 0, 1.33}},
-        {"asin", "hcw", {0, 4.947, 0, 1, 0, 1.332}},
-        {"asin", "hwc", {0, 5.24, 0, 1, 0, 1.324}},
-        {"asin", "hwc_bf16", {0, 0, 0, 1, 0, 1.256}},
-        {"asin", "hwc_u8", {1.393e-06, 0, 0, 1, 0, 0.5258}},
-        {"asinh", "chw", {0, 6.091, 0, 1, 0, 2.712}},
-        {"asinh", "hcw", {0, 5.72, 0, 1, 0, 2.715}},
-        {"asinh", "hwc", {0, 5.67, 0, 1, 0, 2.717}},
-        {"asinh", "hwc_bf16", {0, 0, 0, 1, 1.081e-08, 2.65}},
-        {"asinh", "hwc_u8", {1.463e-06, 0, 0, 1, 0, 0.5056}},
-        {"atan", "chw", {0, 9.764, 0, 1, 0, 1.618}},
-        {"atan", "hcw", {0, 8.215, 0, 1, 0, 1.65}},
-        {"atan", "hwc", {0, 6.987, 0, 1, 0, 1.675}},
-        {"atan", "hwc_bf16", {4.287e-08, 149.1, 0, 1, 8.462e-08, 0.4772}},
-        {"atan", "hwc_u8", {6.584e-07, 0, 0, 1, 4.048e-09, 0.4703}},
-        {"atanh", "chw", {0, 6.466, 0, 1, 0, 2.886}},
-        {"atanh", "hcw", {0, 16.78, 0, 1, 0, 2.754}},
-        {"atanh", "hwc", {0, 20.88, 0, 1, 0, 2.708}},
-        {"atanh", "hwc_bf16", {1.46e-08, 119.6, 0, 1, 0, 1.707}},
-        {"atanh", "hwc_u8", {1.082e-06, 0, 0, 1, 2.108e-09, 0.486}},
-        {"average_pool", "chw", {8.156e-09, 0.4875, 5.71, 1, 1.235e-08, 0}, "columns"},
-        {"average_pool", "chw", {5.623e-07, 0.7608, 2.359, 1, 9.42e-09, 0}, "sliding"},
-        {"average_pool", "chw", {1.758e-07, 0.3767, 4.417, 1, 0, 0}, "small"},
-        {"average_pool", "hcw", {2.814e-08, 0.5645, 5.655, 1, 1.034e-08, 0}, "columns"},
-        {"average_pool", "hcw", {5.182e-07, 0.9686, 2.063, 1, 1.108e-08, 0}, "sliding"},
-        {"average_pool", "hcw", {1.623e-07, 0.6869, 4.363, 1, 0, 0}, "small"},
-        {"average_pool", "hwc", {9.578e-08, 0.5613, 5.521, 1, 1.12e-08, 0}, "columns"},
-        {"average_pool", "hwc", {3.274e-07, 0.4748, 2.932, 1, 2.688e-09, 0}, "separated"},
-        {"average_pool", "hwc", {8.671e-08, 0.8753, 1.151, 1, 5.214e-10, 0}, "taps"},
-        {"average_pool", "hwc", {3.322e-07, 0.763, 0.7409, 1, 8.387e-09, 0}, "whole"},
-        {"average_pool", "hwc_bf16", {3.272e-07, 1.527, 4.158, 1, 4.15e-08, 0}},
-        {"average_pool", "hwc_u8", {2.26e-07, 1.897, 4.674, 1, 3.524e-08, 0}},
-        {"batch_norm", "chw", {2.534e-07, 0.9917, 0.8327, 1, 7.412e-10, 0}},
-        {"batch_norm", "hcw", {2.029e-07, 0.7819, 1.467, 1, 1.027e-09, 0}},
-        {"batch_norm", "hwc", {5.863e-07, 0.9467, 0.5719, 1, 1.306e-09, 0}},
-        {"broadcast_add", "chw", {1.82e-07, 0.9065, 1.459, 1, 4.103e-09, 0}},
-        {"broadcast_add", "hcw", {1.503e-07, 0.8075, 1.853, 1, 3.829e-09, 0}},
-        {"broadcast_add", "hwc", {3.061e-07, 0.8561, 1.496, 1, 2.742e-09, 0}},
-        {"broadcast_add", "hwc_bf16", {2.71e-07, 0.3456, 1.752, 1, 5.996e-09, 0}},
-        {"broadcast_add", "hwc_u8", {1.618e-07, 0, 3.603, 1, 5.313e-09, 0}},
-        {"ceil", "chw", {2.426e-07, 0.9954, 0.2816, 1, 0, 0}},
-        {"ceil", "hcw", {2.471e-07, 0.9939, 0.2624, 1, 0, 0}},
-        {"ceil", "hwc", {2.207e-07, 1.003, 0.2149, 1, 0, 0}},
-        {"ceil", "hwc_bf16", {0, 0.7023, 7.328, 1, 3.359e-09, 0}},
-        {"ceil", "hwc_u8", {1.61e-07, 3.275, 0, 1, 1.461e-09, 0.3831}},
-        {"celu", "chw", {2.194e-07, 0.4931, 0.8184, 1, 3.126e-09, 0.4387}},
-        {"celu", "hcw", {2.194e-07, 0.4931, 0.8184, 1, 3.126e-09, 0.4387}},
-        {"celu", "hwc", {2.194e-07, 0.4931, 0.8184, 1, 3.126e-09, 0.4387}},
-        {"celu", "hwc_bf16", {2.194e-07, 0.4931, 0.8184, 1, 3.126e-09, 0.4387}},
-        {"celu", "hwc_u8", {2.194e-07, 0.4931, 0.8184, 1, 3.126e-09, 0.4387}},
-        {"channel_shuffle", "chw", {4.55e-08, 0.902, 1.685, 1, 1.109e-09, 0}},
-        {"channel_shuffle", "hcw", {8.909e-08, 0.888, 2, 1, 1.235e-09, 0}},
-        {"channel_shuffle", "hcw", {7.825e-08, 0.2739, 0, 1, 1.317e-09, 0.4749}, "scalar"},
-        {"channel_shuffle", "hwc", {8.049e-08, 0.2749, 0, 1, 1.319e-09, 0.4745}, "scalar"},
-        {"channel_shuffle", "hwc_bf16", {2.245e-07, 1.056, 0, 1, 4.513e-09, 0.5661}},
-        {"channel_shuffle", "hwc_u8", {2.482e-07, 0.8167, 0, 1, 5.416e-09, 0.7653}},
-        {"clip", "chw", {2.892e-07, 0.8592, 0.681, 1, 0, 0}},
-        {"clip", "hcw", {2.568e-07, 0.8825, 0.6152, 1, 0, 0}},
-        {"clip", "hwc", {2.637e-07, 0.8637, 0.6693, 1, 0, 0}},
-        {"clip", "hwc_bf16", {2.612e-07, 0.8624, 0.697, 1, 6.89e-09, 0.3838}},
-        {"clip", "hwc_u8", {2.612e-07, 0.8624, 0.697, 1, 6.89e-09, 0.3838}},
-        {"concat", "chw", {0, 0.9828, 1.428, 1, 1.285e-09, 0}},
-        {"concat", "chw", {0, 1.179, 1.974, 1, 4.477e-10, 0}, "short"},
-        {"concat", "hcw", {7.062e-08, 0.9742, 0.7421, 1, 2.596e-09, 0}},
-        {"concat", "hcw", {0, 1.138, 1.85, 1, 4.879e-10, 0}, "short"},
-        {"concat", "hwc", {1.502e-07, 0.913, 1.035, 1, 1.38e-09, 0}},
-        {"concat", "hwc", {0, 0.9817, 2.462, 1, 5.087e-10, 0}, "short"},
-        {"concat", "hwc_bf16", {1.417e-07, 0.9728, 0, 1, 4.805e-09, 0}},
-        {"concat", "hwc_u8", {2.829e-08, 1.063, 0, 1, 6.121e-09, 0}},
-        {"conv", "chw", {1.297e-07, 0.4617, 3.48, 1, 8.623e-09, 0}},
-        {"conv", "hcw", {1.32e-07, 0.3278, 1.959, 1, 6.926e-09, 0}},
-        {"conv", "hwc", {4.321e-07, 0.7094, 1.285, 1, 2.955e-10, 0}},
-        {"conv_transpose", "chw", {5.155e-08, 0, 5.882, 1, 1.262e-09, 0.539}, "depthwise"},
+        {"abs", "chw", {0, 0.807, 1.948, 1, 0, 0}},
+        {"abs", "hcw", {3.578e-08, 0.744, 2.349, 1, 0, 0}},
+        {"abs", "hwc", {7.794e-08, 0.7787, 1.993, 1, 0, 0}},
+        {"abs", "hwc_bf16", {0, 1.549, 5.831, 1, 3.442e-09, 0}},
+        {"abs", "hwc_u8", {7.417e-07, 0.2003, 0, 1, 0, 0.4939}},
+        {"acos", "chw", {0, 4.896, 0, 1, 0, 1.402}},
+        {"acos", "hcw", {0, 4.517, 0, 1, 0, 1.411}},
+        {"acos", "hwc", {0, 5.59, 0, 1, 0, 1.385}},
+        {"acos", "hwc_bf16", {0, 4.214, 0, 1, 0, 1.401}},
+        {"acos", "hwc_u8", {0, 4.214, 0, 1, 0, 1.401}},
+        {"acosh", "chw", {0, 1.185, 0, 1, 0, 0.767}},
+        {"acosh", "hcw", {0, 1.312, 0, 1, 0, 0.767}},
+        {"acosh", "hwc", {0, 1.069, 0, 1, 0, 0.7627}},
+        {"acosh", "hwc_bf16", {2.859e-07, 0, 0, 1, 5.222e-08, 0.7556}},
+        {"acosh", "hwc_u8", {1.405e-06, 0, 0, 1, 1.122e-09, 0.4757}},
+        {"add", "chw", {1.304e-07, 0.8716, 0.219, 1, 0, 0}},
+        {"add", "hcw", {1.166e-07, 0.8535, 0.3458, 1, 0, 0}},
+        {"add", "hwc", {1.791e-07, 0.8374, 0.3041, 1, 0, 0}},
+        {"add", "hwc_bf16", {3.523e-07, 0.7335, 2.466, 1, 9.121e-09, 0}},
+        {"add", "hwc_u8", {1.666e-07, 0.399, 3.443, 1, 1.017e-11, 0}},
+        {"arg_max", "chw", {1.325e-07, 0.7326, 4.055, 1, 1.534e-09, 0}, "across"},
+        {"arg_max", "chw", {9.326e-08, 0.3733, 5.084, 1, 3.097e-09, 0}, "short"},
+        {"arg_max", "hcw", {8.688e-08, 0.6243, 4.572, 1, 1.638e-09, 0}, "across"},
+        {"arg_max", "hcw", {9.973e-08, 0.3817, 4.914, 1, 3.121e-09, 0}, "short"},
+        {"arg_max", "hwc", {1.264e-07, 0.7995, 3.572, 1, 1.491e-09, 0}, "across"},
+        {"arg_max", "hwc", {1.782e-07, 0.5527, 3.951, 1, 3.254e-09, 0}, "short"},
+        {"as_strided", "chw", {9.991e-08, 1.115, 0, 1, 3.864e-09, 0}},
+        {"as_strided", "chw", {9.002e-08, 0.9609, 0.02753, 1, 4.617e-09, 0}, "dealt"},
+        {"as_strided", "chw", {0, 0.9139, 0, 1, 9.841e-09, 0}, "far"},
+        {"as_strided", "chw", {2.284e-07, 0.8775, 0.958, 1, 5.702e-09, 0}, "pairs"},
+        {"as_strided", "chw", {1.763e-07, 1.469, 2.679, 1, 1.649e-09, 0.4603}, "transposed"},
+        {"asin", "chw", {0, 5.569, 0, 1, 0, 1.317}},
+        {"asin", "hcw", {0, 5.628, 0, 1, 0, 1.31}},
+        {"asin", "hwc", {0, 5.669, 0, 1, 0, 1.311}},
+        {"asin", "hwc_bf16", {0, 0, 0, 1, 0, 1.141}},
+        {"asin", "hwc_u8", {1.164e-06, 0, 0, 1, 0, 0.5272}},
+        {"asinh", "chw", {0, 6.865, 0, 1, 0, 2.68}},
+        {"asinh", "hcw", {0, 6.536, 0, 1, 0, 2.681}},
+        {"asinh", "hwc", {0, 6.539, 0, 1, 0, 2.682}},
+        {"asinh", "hwc_bf16", {0, 0, 0, 1, 1.623e-08, 2.442}},
+        {"asinh", "hwc_u8", {1.254e-06, 0, 0, 1, 0, 0.4979}},
+        {"atan", "chw", {0, 13.13, 0, 1, 0, 1.533}},
+        {"atan", "hcw", {0, 10.54, 0, 1, 0, 1.588}},
+        {"atan", "hwc", {0, 9.031, 0, 1, 0, 1.618}},
+        {"atan", "hwc_bf16", {3.032e-09, 148.4, 0, 1, 6.988e-08, 0.4757}},
+        {"atan", "hwc_u8", {6.048e-07, 0, 0, 1, 1.827e-09, 0.4833}},
+        {"atanh", "chw", {0, 8.022, 0, 1, 0, 2.849}},
+        {"atanh", "hcw", {0, 21.25, 0, 1, 0, 2.688}},
+        {"atanh", "hwc", {0, 25.28, 0, 1, 0, 2.644}},
+        {"atanh", "hwc_bf16", {2.24e-09, 189.8, 0, 1, 5.024e-09, 1.233}},
+        {"atanh", "hwc_u8", {8.581e-07, 0, 0, 1, 2.146e-09, 0.4864}},
+        {"average_pool", "chw", {1.3e-07, 0.9162, 3.282, 1, 1.195e-08, 0}, "columns"},
+        {"average_pool", "chw", {4.964e-07, 1.104, 1.691, 1, 9.616e-09, 0}, "sliding"},
+        {"average_pool", "chw", {6.891e-07, 2.209, 1.708, 1, 2.248e-09, 0}, "small"},
+        {"average_pool", "hcw", {1.545e-07, 0.7433, 3.769, 1, 1.03e-08, 0}, "columns"},
+        {"average_pool", "hcw", {4.853e-07, 1.451, 1.438, 1, 9.84e-09, 0}, "sliding"},
+        {"average_pool", "hcw", {5.143e-07, 2.19, 2.287, 1, 1.719e-09, 0}, "small"},
+        {"average_pool", "hwc", {1.726e-07, 0.8353, 3.675, 1, 1.088e-08, 0}, "columns"},
+        {"average_pool", "hwc", {3.652e-07, 0.8875, 2.376, 1, 2.678e-09, 0}, "separated"},
+        {"average_pool", "hwc", {1.419e-07, 0.9912, 0.7316, 1, 1.545e-09, 0}, "taps"},
+        {"average_pool", "hwc", {2.931e-07, 0.7696, 0.7003, 1, 5.332e-09, 0}, "whole"},
+        {"average_pool", "hwc_bf16", {1.57e-07, 2.027, 2.636, 1, 3.785e-08, 0}},
+        {"average_pool", "hwc_u8", {1.778e-07, 2.988, 3.481, 1, 3.292e-08, 0}},
+        {"batch_norm", "chw", {2.69e-07, 1.123, 0, 1, 1.152e-09, 0}},
+        {"batch_norm", "hcw", {3.154e-07, 0.9288, 0, 1, 1.366e-09, 0}},
+        {"batch_norm", "hwc", {3.906e-07, 0.9615, 0.6493, 1, 7.683e-10, 0}},
+        {"broadcast_add", "chw", {2.482e-07, 0.9568, 0.5956, 1, 4.052e-09, 0}},
+        {"broadcast_add", "hcw", {1.964e-07, 0.8705, 0.9819, 1, 3.909e-09, 0}},
+        {"broadcast_add", "hwc", {3.464e-07, 0.9102, 0.5817, 1, 2.838e-09, 0}},
+        {"broadcast_add", "hwc_bf16", {5.96e-07, 1.037, 0.4552, 1, 5.517e-09, 0}},
+        {"broadcast_add", "hwc_u8", {3.288e-07, 0.572, 2.995, 1, 5.266e-09, 0}},
+        {"ceil", "chw", {2.43e-07, 1.016, 0.1242, 1, 0, 0}},
+        {"ceil", "hcw", {2.456e-07, 0.992, 0.2783, 1, 0, 0}},
+        {"ceil", "hwc", {2.139e-07, 0.9754, 0.4336, 1, 0, 0}},
+        {"ceil", "hwc_bf16", {0, 0.7219, 7.179, 1, 3.241e-09, 0}},
+        {"ceil", "hwc_u8", {3.506e-07, 3.321, 0, 1, 1.291e-09, 0.379}},
+        {"celu", "chw", {2.506e-07, 0.5359, 0.7809, 1, 3.143e-09, 0.4318}},
+        {"celu", "hcw", {2.506e-07, 0.5359, 0.7809, 1, 3.143e-09, 0.4318}},
+        {"celu", "hwc", {2.506e-07, 0.5359, 0.7809, 1, 3.143e-09, 0.4318}},
+        {"celu", "hwc_bf16", {2.506e-07, 0.5359, 0.7809, 1, 3.143e-09, 0.4318}},
+        {"celu", "hwc_u8", {2.506e-07, 0.5359, 0.7809, 1, 3.143e-09, 0.4318}},
+        {"channel_shuffle", "chw", {8.722e-08, 1.012, 0.227, 1, 1.38e-09, 0}},
+        {"channel_shuffle", "hcw", {1.748e-07, 1.055, 0, 1, 1.426e-09, 0}},
+        {"channel_shuffle", "hcw", {3.275e-08, 0, 0, 1, 1.037e-09, 0.6488}, "scalar"},
+        {"channel_shuffle", "hwc", {1.789e-08, 0, 0, 1, 1.032e-09, 0.6494}, "scalar"},
+        {"channel_shuffle", "hwc_bf16", {1.625e-07, 1.9, 0, 1, 5.759e-09, 0.3702}},
+        {"channel_shuffle", "hwc_u8", {1.041e-07, 1.855, 0, 1, 6.183e-09, 0.5749}},
+        {"clip", "chw", {2.751e-07, 0.8662, 0.6566, 1, 0, 0}},
+        {"clip", "hcw", {2.408e-07, 0.8902, 0.5873, 1, 0, 0}},
+        {"clip", "hwc", {2.532e-07, 0.8709, 0.6424, 1, 0, 0}},
+        {"clip", "hwc_bf16", {2.473e-07, 0.8702, 0.669, 1, 6.392e-09, 0.3825}},
+        {"clip", "hwc_u8", {2.473e-07, 0.8702, 0.669, 1, 6.392e-09, 0.3825}},
+        {"concat", "chw", {1.186e-08, 1.119, 0, 1, 2.192e-09, 0}},
+        {"concat", "chw", {0, 1.254, 0, 1, 8.291e-10, 0}, "short"},
+        {"concat", "hcw", {2.987e-08, 1.052, 0, 1, 3.123e-09, 0}},
+        {"concat", "hcw", {0, 1.209, 0.05431, 1, 8.325e-10, 0}, "short"},
+        {"concat", "hwc", {1.603e-07, 1.021, 0, 1, 1.352e-09, 0}},
+        {"concat", "hwc", {2.968e-08, 1.053, 0.1744, 1, 9.393e-10, 0}, "short"},
+        {"concat", "hwc_bf16", {7.859e-08, 0.9184, 0, 1, 3.79e-09, 0}},
+        {"concat", "hwc_u8", {2.308e-08, 0.8956, 0, 1, 5.281e-09, 0}},
+        {"conv", "chw", {2.17e-07, 0.8009, 0, 1, 8.369e-09, 0}},
+        {"conv", "hcw", {1.133e-07, 0.3605, 1.64, 1, 6.527e-09, 0}},
+        {"conv", "hwc", {2.831e-07, 0.3437, 4.541, 1, 7.581e-11, 0}},
+        {"conv_transpose", "chw", {3.677e-08, 0, 4.899, 1, 1.421e-09, 0.5896}, "depthwise"},
         {"conv_transpose", "chw", {2.972e-09, 0.5195, 0.7555, 1.4, 5.09e-08, 0.4037}, "eight"},
         {"conv_transpose", "chw", {1.324e-07, 0, 0.7816, 1, 2.767e-08, 1.639}, "four"},
-        {"conv_transpose", "chw", {3.589e-07, 1.217, 0.5091, 1.654, 5.184e-09, 1.695}, "products"},
-        {"conv_transpose", "hwc_bf16", {0, 6.264, 0.7302, 3.103, 1.104e-08, 0}},
-        {"conv_transpose", "hwc_bf16", {1.506e-07, 5.618, 4.495, 2.741, 2.683e-08, 0}, "depthwise"},
-        {"conv_transpose", "hwc_u8", {0, 9.801, 0.2011, 3.184, 1.929e-08, 0}},
-        {"conv_transpose", "hwc_u8", {6.327e-08, 22.95, 5.148, 10.42, 2.525e-08, 0}, "depthwise"},
+        {"conv_transpose", "chw", {3.458e-07, 1.312, 0.4708, 1.922, 5.554e-09, 0.8681}, "products"},
+        {"conv_transpose", "hwc_bf16", {0, 12.89, 0.3123, 8.533, 1.428e-08, 0}},
+        {"conv_transpose", "hwc_bf16", {1.896e-07, 6.685, 3.525, 4.731, 2.623e-08, 0}, "depthwise"},
+        {"conv_transpose", "hwc_u8", {0, 11.84, 0.2201, 2.758, 1.696e-08, 0}},
+        {"conv_transpose", "hwc_u8", {1.363e-07, 27.84, 3.363, 16.01, 2.466e-08, 0}, "depthwise"},
         {"cos", "chw", {0, 0, 1.29, 1, 3.564e-11, 0.5567}},
         {"cos", "hcw", {0, 0, 1.29, 1, 3.564e-11, 0.5567}},
         {"cos", "hwc", {0, 0, 1.29, 1, 3.564e-11, 0.5567}},
         {"cos", "hwc_bf16", {0, 0, 1.29, 1, 3.564e-11, 0.5567}},
         {"cos", "hwc_u8", {0, 0, 1.29, 1, 3.564e-11, 0.5567}},
-        {"cosh", "chw", {0, 16.47, 0, 1, 0, 1.127}},
-        {"cosh", "hcw", {0, 3.235, 0, 1, 0, 1.279}},
-        {"cosh", "hwc", {0, 4.482, 0, 1, 0, 1.264}},
-        {"cosh", "hwc_bf16", {0, 0, 0, 1, 1.574e-08, 1.581}},
-        {"cosh", "hwc_u8", {5.334e-07, 0, 0, 1, 1.543e-10, 0.5448}},
+        {"cosh", "chw", {0, 17.96, 0, 1, 0, 1.099}},
+        {"cosh", "hcw", {0, 4.479, 0, 1, 0, 1.25}},
+        {"cosh", "hwc", {0, 5.846, 0, 1, 0, 1.233}},
+        {"cosh", "hwc_bf16", {0, 0, 0, 1, 1.384e-09, 1.563}},
+        {"cosh", "hwc_u8", {6.657e-07, 0, 0, 1, 0, 0.5347}},
         {"dense", "chw", {1.329e-07, 0.1983, 1.124, 0.9681, 0, 0}},
         {"dense", "hcw", {2.823e-07, 0.1352, 1.093, 0.9599, 0, 0}},
         {"dense", "hwc", {3.271e-07, 0.05506, 1.143, 0.9493, 0, 0}},
         {"dense", "hwc_bf16", {2.854e-07, 0.643, 0.7814, 1.135, 0, 0}},
         {"dense", "hwc_u8", {3.932e-07, 0.9141, 0.7139, 0.8505, 0, 0}},
-        {"dense_rows", "chw", {3.055e-07, 0.163, 0.4586, 1.354, 1.769e-09, 0}},
-        {"dense_rows", "hwc_bf16", {2.996e-07, 0.4101, 0.4664, 1.543, 1.643e-09, 0}},
-        {"dense_rows", "hwc_u8", {2.657e-07, 0.3406, 0.4843, 1.691, 1.792e-09, 0}},
-        {"divide", "chw", {2.094e-07, 0.3882, 12.81, 1, 1.156e-09, 0}},
-        {"divide", "hcw", {2.995e-07, 0.3954, 11.91, 1, 1.314e-09, 0}},
-        {"divide", "hwc", {2.219e-07, 0.3907, 12.68, 1, 9.227e-10, 0}},
-        {"divide", "hwc_bf16", {3.725e-07, 0.113, 3.885, 1, 4.182e-09, 0}},
-        {"divide", "hwc_u8", {1.841e-07, 0, 4.803, 1, 6.12e-09, 0}},
-        {"elu", "chw", {1.292e-07, 0.2872, 0.8754, 1, 0, 0}},
-        {"elu", "hcw", {1.204e-07, 0.2893, 0.8732, 1, 0, 0}},
-        {"elu", "hwc", {1.237e-07, 0.3306, 0.8596, 1, 0, 0}},
-        {"elu", "hwc_bf16", {0, 0.1617, 1.5, 1, 3.495e-09, 0}},
-        {"elu", "hwc_u8", {2.805e-08, 0, 0, 1, 0, 0.516}},
+        {"dense_rows", "chw", {2.47e-07, 0.4274, 0.4326, 1.269, 1.899e-09, 0}},
+        {"dense_rows", "hwc_bf16", {2.418e-07, 0.9159, 0.4237, 1.578, 1.928e-09, 0}},
+        {"dense_rows", "hwc_f16", {7.057e-08, 0.3163, 0.4194, 0.7109, 2.37e-10, 0}},
+        {"dense_rows", "hwc_u8", {2.344e-07, 0.6303, 0.4584, 1.402, 1.835e-09, 0}},
+        {"divide", "chw", {2.486e-07, 0.418, 12.39, 1, 8.496e-10, 0}},
+        {"divide", "hcw", {3.825e-07, 0.4522, 10.55, 1, 1.63e-09, 0}},
+        {"divide", "hwc", {2.6e-07, 0.4222, 12.05, 1, 9.877e-10, 0}},
+        {"divide", "hwc_bf16", {5.174e-07, 0.676, 3.135, 1, 4.377e-09, 0}},
+        {"divide", "hwc_u8", {2.391e-07, 0.3204, 4.439, 1, 6.181e-09, 0}},
+        {"elu", "chw", {1.99e-07, 0.3402, 0.8247, 1, 0, 0}},
+        {"elu", "hcw", {1.966e-07, 0.344, 0.8218, 1, 0, 0}},
+        {"elu", "hwc", {2.092e-07, 0.4121, 0.7963, 1, 0, 0}},
+        {"elu", "hwc_bf16", {0, 0.4596, 1.371, 1, 3.402e-09, 0}},
+        {"elu", "hwc_u8", {1.04e-07, 0, 0, 1, 0, 0.5002}},
         {"equal", "chw", {0, 0.6969, 2.851, 1, 6.175e-09, 0}},
         {"equal", "hcw", {0, 0.6969, 2.851, 1, 6.175e-09, 0}},
         {"equal", "hwc", {0, 0.6969, 2.851, 1, 6.175e-09, 0}},
         {"equal", "hwc_bf16", {0, 0.6969, 2.851, 1, 6.175e-09, 0}},
         {"equal", "hwc_u8", {0, 0.6969, 2.851, 1, 6.175e-09, 0}},
-        {"erf", "chw", {9.312e-09, 0.1427, 1.426, 1, 0, 0}},
-        {"erf", "hcw", {3.271e-08, 0.156, 1.42, 1, 0, 0}},
-        {"erf", "hwc", {7.659e-08, 1.181, 1.229, 1, 0, 0}},
-        {"erf", "hwc_bf16", {5.065e-08, 0.151, 1.429, 1, 2.535e-09, 0.4178}},
-        {"erf", "hwc_u8", {5.065e-08, 0.151, 1.429, 1, 2.535e-09, 0.4178}},
-        {"exp", "chw", {3.433e-07, 0.7072, 0.5683, 1, 0, 0}},
-        {"exp", "hcw", {3.405e-07, 0.6997, 0.548, 1, 0, 0}},
-        {"exp", "hwc", {3.419e-07, 0.706, 0.5438, 1, 0, 0}},
-        {"exp", "hwc_bf16", {6.079e-08, 0.6744, 1.846, 1, 0, 0}},
-        {"exp", "hwc_u8", {9.021e-08, 1.839, 0, 1, 0, 0.5565}},
-        {"flatten", "chw", {0, 0.9101, 0.9965, 1, 0, 0}, "copy"},
-        {"flatten", "hcw", {0, 1.196, 0.1095, 1, 3.255e-09, 0}},
-        {"flatten", "hcw", {0, 0.9137, 1.261, 1, 0, 0}, "copy"},
-        {"flatten", "hwc", {1.646e-08, 1.311, 7.532, 1, 1.021e-09, 0.1303}},
-        {"flatten", "hwc", {0, 0.62, 19.9, 1, 0, 0.6205}, "aliased"},
-        {"flatten", "hwc", {0, 0.909, 1.079, 1, 0, 0}, "copy"},
-        {"flatten", "hwc", {9.493e-10, 0.8837, 17.57, 1, 0, 0}, "far"},
-        {"floor", "chw", {2.288e-07, 0.9522, 0.7261, 1, 0, 0}},
-        {"floor", "hcw", {2.244e-07, 0.9418, 0.8085, 1, 0, 0}},
-        {"floor", "hwc", {3.535e-08, 0.9288, 1.097, 1, 0, 0}},
-        {"floor", "hwc_bf16", {2.772e-07, 0.9464, 0.7258, 1, 2.271e-10, 0.3905}},
-        {"floor", "hwc_u8", {2.772e-07, 0.9464, 0.7258, 1, 2.271e-10, 0.3905}},
-        {"gather", "chw", {9.01e-08, 0.321, 0.6646, 1, 5.8e-09, 0}},
-        {"gelu", "chw", {6.072e-10, 0.775, 1.136, 1, 0, 0}},
-        {"gelu", "hcw", {6.231e-08, 0.8186, 1.093, 1, 0, 0}},
-        {"gelu", "hwc", {4.049e-08, 0.7629, 1.116, 1, 0, 0}},
-        {"gelu", "hwc_bf16", {0, 5.222, 1.059, 1, 7.69e-09, 0}},
-        {"gelu", "hwc_u8", {3.153e-07, 2.618, 0, 1, 0, 0.4517}},
+        {"erf", "chw", {1.3e-08, 0.1364, 1.42, 1, 0, 0}},
+        {"erf", "hcw", {3.079e-08, 0.1508, 1.414, 1, 0, 0}},
+        {"erf", "hwc", {6.451e-08, 1.03, 1.251, 1, 0, 0}},
+        {"erf", "hwc_bf16", {3.525e-07, 3.316, 1.299, 1, 1.26e-09, 0}},
+        {"erf", "hwc_u8", {7.406e-07, 2.264, 0, 1, 7.524e-10, 0.3916}},
+        {"exp", "chw", {4.139e-07, 0.7674, 0.4775, 1, 0, 0}},
+        {"exp", "hcw", {4.146e-07, 0.7492, 0.4794, 1, 0, 0}},
+        {"exp", "hwc", {4.392e-07, 0.7659, 0.4666, 1, 0, 0}},
+        {"exp", "hwc_bf16", {2.543e-07, 1.51, 1.062, 1, 0, 0}},
+        {"exp", "hwc_u8", {3.261e-07, 3.645, 0, 1, 0, 0.3709}},
+        {"flatten", "chw", {2.178e-08, 0.9781, 0.2857, 1, 0, 0}, "copy"},
+        {"flatten", "hcw", {0, 1.179, 0, 1, 3.08e-09, 0}},
+        {"flatten", "hcw", {0, 0.9433, 0.9527, 1, 0, 0}, "copy"},
+        {"flatten", "hwc", {1.123e-07, 1.565, 2.579, 1, 2.288e-09, 0}},
+        {"flatten", "hwc", {0, 0.9018, 16.1, 1, 8.72e-10, 0.438}, "aliased"},
+        {"flatten", "hwc", {1.566e-08, 0.9713, 0.421, 1, 0, 0}, "copy"},
+        {"flatten", "hwc", {7.267e-10, 0.8676, 18.04, 1, 0, 0}, "far"},
+        {"floor", "chw", {1.634e-07, 0.9567, 0.7414, 1, 0, 0}},
+        {"floor", "hcw", {1.591e-07, 0.9433, 0.8492, 1, 0, 0}},
+        {"floor", "hwc", {4.305e-08, 0.927, 1.11, 1, 0, 0}},
+        {"floor", "hwc_bf16", {2.594e-07, 0.946, 0.7432, 1, 2.309e-10, 0.3849}},
+        {"floor", "hwc_u8", {2.594e-07, 0.946, 0.7432, 1, 2.309e-10, 0.3849}},
+        {"gather", "chw", {9.866e-08, 0.3545, 0.6203, 1, 5.5e-09, 0}},
+        {"gelu", "chw", {0, 0.7991, 1.12, 1, 0, 0}},
+        {"gelu", "hcw", {3.113e-08, 0.8195, 1.088, 1, 0, 0}},
+        {"gelu", "hwc", {1.189e-08, 0.767, 1.11, 1, 0, 0}},
+        {"gelu", "hwc_bf16", {0, 5.125, 1.08, 1, 1.772e-09, 0}},
+        {"gelu", "hwc_u8", {3.03e-07, 2.747, 0, 1, 0, 0.4382}},
         {"gelu_tanh", "chw", {1.075e-07, 0.3472, 0.976, 1, 0, 0}},
         {"gelu_tanh", "hcw", {9.59e-08, 0.2391, 1.011, 1, 0, 0}},
         {"gelu_tanh", "hwc", {1.046e-07, 0.2819, 0.9971, 1, 0, 0}},
         {"gelu_tanh", "hwc_bf16", {6.951e-08, 0.866, 1.875, 1, 0, 0}},
         {"gelu_tanh", "hwc_u8", {7.354e-08, 2.279, 0, 1, 0, 0.6129}},
-        {"global_average_pool", "chw", {2.035e-07, 0.9523, 0, 1, 2.004e-08, 0}, "long"},
-        {"global_average_pool", "chw", {2.468e-07, 0.9949, 0.1068, 1, 1.337e-09, 0}, "short"},
-        {"global_average_pool", "hcw", {0, 0.6187, 0.8414, 1, 3.616e-09, 0}},
+        {"global_average_pool", "chw", {1.713e-07, 0.9271, 0.1932, 1, 2.461e-08, 0}, "long"},
+        {"global_average_pool", "chw", {2.214e-07, 1.004, 0, 1, 1.405e-09, 0}, "short"},
+        {"global_average_pool", "hcw", {0, 0.6359, 0.3955, 1, 3.864e-09, 0}},
         {"global_average_pool", "hcw", {2.974e-07, 1.041, 0, 1, 0, 0}, "long"},
-        {"global_average_pool", "hcw", {3.346e-07, 0.9773, 0.1076, 1, 1.381e-09, 0}, "short"},
-        {"global_average_pool", "hwc", {1.345e-07, 0.866, 0.5931, 1, 0, 0}},
-        {"global_average_pool", "hwc_bf16", {0, 0.3501, 5.083, 1, 1.094e-07, 0}},
-        {"global_average_pool", "hwc_u8", {0, 0, 5.613, 1, 9.654e-08, 0}},
-        {"global_max_pool", "chw", {9.423e-08, 0.9563, 0, 1, 2.632e-08, 0}, "long"},
-        {"global_max_pool", "chw", {2.849e-07, 0.7926, 0, 1, 2.415e-09, 0}, "short"},
-        {"global_max_pool", "hcw", {0, 0.8314, 0, 1, 3.605e-09, 0}},
-        {"global_max_pool", "hcw", {8.951e-08, 0.9587, 0, 1, 2.463e-08, 0}, "long"},
-        {"global_max_pool", "hcw", {2.975e-07, 0.9338, 0.09123, 1, 1.871e-09, 0}, "short"},
-        {"global_max_pool", "hwc", {7.242e-08, 0.6805, 1.38, 1, 0, 0}},
-        {"global_max_pool", "hwc_bf16", {0, 0, 9.297, 1, 2.073e-08, 0}},
-        {"global_max_pool", "hwc_u8", {3.787e-14, 0.7344, 1.43, 1, 1.153e-07, 0}},
-        {"greater", "chw", {2.169e-08, 0.7078, 3.48, 1, 3.424e-09, 0}},
-        {"greater", "hcw", {1.491e-07, 0.8054, 2.068, 1, 3.592e-09, 0}},
-        {"greater", "hwc", {4.617e-07, 0.6248, 2.512, 1, 3.145e-09, 0}},
-        {"greater", "hwc_bf16", {6.503e-08, 0.6666, 2.712, 1, 4.187e-09, 0}},
-        {"greater", "hwc_u8", {6.503e-08, 0.6666, 2.712, 1, 4.187e-09, 0}},
-        {"greater_or_equal", "chw", {0, 0.6877, 2.949, 1, 3.874e-09, 0}},
-        {"greater_or_equal", "hcw", {0, 0.6893, 3.17, 1, 3.883e-09, 0}},
-        {"greater_or_equal", "hwc", {0, 0.7244, 2.353, 1, 3.787e-09, 0}},
-        {"greater_or_equal", "hwc_bf16", {0, 0.6791, 3.233, 1, 3.84e-09, 0}},
-        {"greater_or_equal", "hwc_u8", {0, 0.6791, 3.233, 1, 3.84e-09, 0}},
-        {"grid_sample", "chw", {7.601e-08, 5.257, 0, 1, 0, 0.4528}},
-        {"grid_sample", "chw", {2.205e-07, 1.837, 0, 1, 0, 0.2556}, "nearest"},
-        {"gru", "chw", {0, 0.4182, 1.207, 0, 3.963e-09, 0}},
-        {"hard_sigmoid", "chw", {2.547e-07, 0.9488, 0.3315, 1, 0, 0}},
-        {"hard_sigmoid", "hcw", {2.462e-07, 0.9446, 0.3849, 1, 0, 0}},
-        {"hard_sigmoid", "hwc", {2.472e-07, 0.9109, 0.442, 1, 0, 0}},
-        {"hard_sigmoid", "hwc_bf16", {5.519e-07, 2.74, 0, 1, 3.544e-09, 0}},
-        {"hard_sigmoid", "hwc_u8", {2.128e-08, 0, 0, 1, 3.988e-10, 0.5026}},
-        {"hard_swish", "chw", {3.263e-07, 0.8882, 0.3689, 1, 0, 0}},
-        {"hard_swish", "hcw", {3.241e-07, 0.8887, 0.3727, 1, 0, 0}},
-        {"hard_swish", "hwc", {3.459e-07, 0.9098, 0.3235, 1, 0, 0}},
-        {"hard_swish", "hwc_bf16", {1.221e-07, 0.9567, 2.59, 1, 1.032e-10, 0}},
-        {"hard_swish", "hwc_u8", {2.68e-07, 1.726, 0, 1, 6.599e-10, 0.5548}},
+        {"global_average_pool", "hcw", {3.132e-07, 1.005, 0, 1, 1.366e-09, 0}, "short"},
+        {"global_average_pool", "hwc", {1.953e-07, 0.8813, 0.4256, 1, 0, 0}},
+        {"global_average_pool", "hwc_bf16", {0, 1.15, 3.156, 1, 3.077e-07, 0}},
+        {"global_average_pool", "hwc_u8", {0, 2.087, 3.535, 1, 3.221e-07, 0}},
+        {"global_max_pool", "chw", {7.346e-08, 0.9544, 0, 1, 3.466e-08, 0}, "long"},
+        {"global_max_pool", "chw", {2.724e-07, 0.8406, 0, 1, 2.07e-09, 0}, "short"},
+        {"global_max_pool", "hcw", {0, 0.8189, 0, 1, 3.67e-09, 0}},
+        {"global_max_pool", "hcw", {8.136e-08, 0.9589, 0, 1, 2.693e-08, 0}, "long"},
+        {"global_max_pool", "hcw", {2.865e-07, 0.9731, 0, 1, 1.729e-09, 0}, "short"},
+        {"global_max_pool", "hwc", {4.979e-08, 0.6683, 1.369, 1, 0, 0}},
+        {"global_max_pool", "hwc_bf16", {5.646e-15, 0, 9.232, 1, 1.18e-08, 0}},
+        {"global_max_pool", "hwc_u8", {3.717e-14, 0.7217, 1.426, 1, 1.07e-07, 0}},
+        {"greater", "chw", {2.628e-07, 0.8363, 2.447, 1, 2.001e-09, 0}},
+        {"greater", "hcw", {2.696e-07, 0.8858, 0, 1, 3.727e-09, 0}},
+        {"greater", "hwc", {4.919e-07, 0.6422, 2.337, 1, 3.065e-09, 0}},
+        {"greater", "hwc_bf16", {1.353e-07, 0.6772, 0.2962, 1, 1.182e-08, 0}},
+        {"greater", "hwc_u8", {6.973e-08, 1.59, 0.7792, 1, 1.991e-08, 0}},
+        {"greater_or_equal", "chw", {0, 0.7164, 2.09, 1, 4.028e-09, 0}},
+        {"greater_or_equal", "hcw", {0, 0.7153, 2.3, 1, 4.046e-09, 0}},
+        {"greater_or_equal", "hwc", {1.612e-08, 0.7399, 1.761, 1, 4.741e-09, 0}},
+        {"greater_or_equal", "hwc_bf16", {1.306e-08, 0.7095, 2.389, 1, 4.002e-09, 0}},
+        {"greater_or_equal", "hwc_u8", {1.306e-08, 0.7095, 2.389, 1, 4.002e-09, 0}},
+        {"grid_sample", "chw", {6.112e-09, 6.041, 0, 1, 0, 0.4229}},
+        {"grid_sample", "chw", {0, 1.55, 0, 1, 5.727e-09, 0.2553}, "nearest"},
+        {"gru", "chw", {4.841e-08, 0.3368, 0.5542, 0, 2.07e-08, 0}},
+        {"hard_sigmoid", "chw", {2.751e-07, 0.9987, 0.1847, 1, 0, 0}},
+        {"hard_sigmoid", "hcw", {2.669e-07, 0.9898, 0.2368, 1, 0, 0}},
+        {"hard_sigmoid", "hwc", {2.927e-07, 0.9655, 0.2266, 1, 0, 0}},
+        {"hard_sigmoid", "hwc_bf16", {3.922e-07, 2.387, 0.6415, 1, 3.457e-09, 0}},
+        {"hard_sigmoid", "hwc_u8", {4.991e-08, 0.478, 0, 1, 4.131e-10, 0.4783}},
+        {"hard_swish", "chw", {3.58e-07, 0.9266, 0.2608, 1, 0, 0}},
+        {"hard_swish", "hcw", {3.741e-07, 0.9437, 0.2183, 1, 0, 0}},
+        {"hard_swish", "hwc", {3.761e-07, 0.9524, 0.2077, 1, 0, 0}},
+        {"hard_swish", "hwc_bf16", {3.561e-07, 1.459, 1.387, 1, 7.788e-10, 0}},
+        {"hard_swish", "hwc_u8", {2.534e-07, 3.181, 0, 1, 1.084e-09, 0.3869}},
         {"keep", "chw", {2.04e-07, 0.5474, 3.853, 1, 3.423e-09, 0}},
         {"keep", "hcw", {2.04e-07, 0.5474, 3.853, 1, 3.423e-09, 0}},
         {"keep", "hwc", {2.04e-07, 0.5474, 3.853, 1, 3.423e-09, 0}},
         {"keep", "hwc_bf16", {2.04e-07, 0.5474, 3.853, 1, 3.423e-09, 0}},
         {"keep", "hwc_u8", {2.04e-07, 0.5474, 3.853, 1, 3.423e-09, 0}},
-        {"leaky_relu", "chw", {1.089e-07, 0.8726, 1.121, 1, 0, 0}},
-        {"leaky_relu", "hcw", {1.12e-07, 0.8654, 1.086, 1, 0, 0}},
-        {"leaky_relu", "hwc", {1.032e-07, 0.8577, 1.155, 1, 0, 0}},
-        {"leaky_relu", "hwc_bf16", {7.791e-08, 0.841, 1.299, 1, 1.335e-08, 0.3264}},
-        {"leaky_relu", "hwc_u8", {7.791e-08, 0.841, 1.299, 1, 1.335e-08, 0.3264}},
-        {"log", "chw", {5.691e-08, 0.1292, 1.64, 1, 0, 0}},
-        {"log", "hcw", {5.321e-08, 0.134, 1.642, 1, 0, 0}},
-        {"log", "hwc", {4.96e-08, 0.106, 1.645, 1, 0, 0}},
-        {"log", "hwc_bf16", {0, 0.5188, 2.595, 1, 0, 0}},
-        {"log", "hwc_u8", {1.372e-07, 0.1093, 0, 1, 1.382e-09, 0.6482}},
-        {"log_sigmoid", "chw", {5.863e-07, 0.07995, 1.389, 1, 0, 0}},
-        {"log_sigmoid", "hcw", {5.889e-07, 0.06754, 1.392, 1, 0, 0}},
-        {"log_sigmoid", "hwc", {5.88e-07, 0.06954, 1.392, 1, 0, 0}},
-        {"log_sigmoid", "hwc_bf16", {3.188e-07, 0.6504, 1.578, 1, 2.146e-09, 0}},
-        {"log_sigmoid", "hwc_u8", {1.791e-07, 0.1086, 0, 1, 1.158e-09, 0.4789}},
-        {"lrn", "chw", {2.704e-07, 0.5037, 0.9166, 1, 4.442e-10, 0}},
-        {"lrn", "hcw", {3.103e-07, 0.2867, 0.8837, 1, 6.46e-09, 0}},
-        {"lrn", "hwc", {1.936e-07, 0.4739, 0.9186, 1, 6.275e-09, 0}},
-        {"lstm", "chw", {1.154e-07, 0.3522, 0.5953, 0.8727, 2.005e-08, 0}},
-        {"matmul", "chw", {4.126e-07, 0.35, 1.157, 1, 0, 0}, "rows"},
-        {"matmul", "chw", {8.946e-08, 1.212, 0.4074, 1, 2.21e-08, 0}, "tiles"},
-        {"max_pool", "chw", {1.54e-07, 0.8043, 2.115, 1, 1.353e-08, 0}, "columns"},
-        {"max_pool", "chw", {6.278e-07, 0.4666, 3.896, 1, 8.499e-09, 0}, "dilated"},
-        {"max_pool", "chw", {5.846e-07, 1.164, 1.589, 1, 1.399e-08, 0}, "sliding"},
-        {"max_pool", "chw", {2.601e-07, 0.5783, 3.869, 1, 7.851e-10, 0}, "small"},
-        {"max_pool", "hcw", {2.995e-07, 0.7339, 2.818, 1, 8.862e-09, 0}, "columns"},
-        {"max_pool", "hcw", {6.661e-07, 0.4642, 4.031, 1, 8.4e-09, 0}, "dilated"},
-        {"max_pool", "hcw", {4.967e-07, 0.5499, 4.319, 1, 5.407e-09, 0}, "sliding"},
-        {"max_pool", "hcw", {2.058e-07, 2.45, 2.522, 1, 2.339e-09, 0}, "small"},
-        {"max_pool", "hwc", {2.509e-07, 0.7703, 2.398, 1, 1.198e-08, 0}, "columns"},
-        {"max_pool", "hwc", {1.686e-07, 0.4845, 4.518, 1, 7.634e-09, 0}, "dilated"},
-        {"max_pool", "hwc", {2.693e-07, 0.2918, 3.615, 1, 1.324e-09, 0}, "separated"},
-        {"max_pool", "hwc", {0, 0.7561, 1.771, 1, 0, 0}, "taps"},
-        {"max_pool", "hwc", {1.96e-07, 0.7571, 1.065, 1, 4.588e-09, 0}, "whole"},
-        {"max_pool", "hwc_bf16", {2.533e-07, 0, 8.225, 1, 2.056e-08, 0}},
-        {"max_pool", "hwc_u8", {3.305e-07, 0.5643, 4.288, 1, 7.161e-09, 0}},
-        {"max_pool_indices", "chw", {0, 6.305, 0, 1, 5.513e-09, 3.091}},
+        {"leaky_relu", "chw", {1.996e-07, 0.9364, 0.5702, 1, 0, 0}},
+        {"leaky_relu", "hcw", {2.142e-07, 0.9946, 0.2979, 1, 0, 0}},
+        {"leaky_relu", "hwc", {2.127e-07, 0.9691, 0.3786, 1, 0, 0}},
+        {"leaky_relu", "hwc_bf16", {1.318e-07, 0.8905, 0.9022, 1, 1.432e-08, 0.3196}},
+        {"leaky_relu", "hwc_u8", {1.318e-07, 0.8905, 0.9022, 1, 1.432e-08, 0.3196}},
+        {"log", "chw", {5.03e-08, 0.1339, 1.637, 1, 0, 0}},
+        {"log", "hcw", {4.781e-08, 0.1426, 1.636, 1, 0, 0}},
+        {"log", "hwc", {4.253e-08, 0.1086, 1.642, 1, 0, 0}},
+        {"log", "hwc_bf16", {0, 1.325, 2.008, 1, 0, 0}},
+        {"log", "hwc_u8", {0, 0.1247, 0, 1, 1.073e-09, 0.6556}},
+        {"log_sigmoid", "chw", {1.283e-07, 0.07339, 1.398, 1, 0, 0}},
+        {"log_sigmoid", "hcw", {1.323e-07, 0.06, 1.403, 1, 0, 0}},
+        {"log_sigmoid", "hwc", {1.367e-07, 0.06084, 1.404, 1, 0, 0}},
+        {"log_sigmoid", "hwc_bf16", {2.681e-07, 0.7029, 1.557, 1, 2.238e-09, 0}},
+        {"log_sigmoid", "hwc_u8", {1.163e-07, 0.1185, 0, 1, 1.21e-09, 0.4777}},
+        {"lrn", "chw", {3.184e-07, 0.6406, 0.82, 1, 4.616e-10, 0}},
+        {"lrn", "hcw", {4.037e-07, 0.5517, 0.7276, 1, 5.768e-09, 0}},
+        {"lrn", "hwc", {3.354e-07, 0.719, 0.7292, 1, 6.72e-09, 0}},
+        {"lstm", "chw", {1.403e-07, 0.2787, 0.6691, 0.874, 1.76e-08, 0}},
+        {"matmul", "chw", {3.263e-07, 0.7254, 0.9215, 1, 0, 0}, "rows"},
+        {"matmul", "chw", {7.051e-08, 1.252, 0.4079, 1, 1.697e-08, 0}, "tiles"},
+        {"matmul", "hwc_u8", {2.408e-07, 1.112, 0.8309, 1, 1.175e-07, 0}},
+        {"max_pool", "chw", {2.479e-07, 1.157, 0.9857, 1, 1.107e-08, 0}, "columns"},
+        {"max_pool", "chw", {6.019e-07, 0.4542, 3.912, 1, 8.498e-09, 0}, "dilated"},
+        {"max_pool", "chw", {5.107e-07, 1.143, 2.007, 1, 1.046e-08, 0}, "sliding"},
+        {"max_pool", "chw", {1.363e-07, 0.3306, 3.887, 1, 1.655e-09, 0}, "small"},
+        {"max_pool", "hcw", {5.035e-07, 1.101, 1.449, 1, 7.401e-09, 0}, "columns"},
+        {"max_pool", "hcw", {6.474e-07, 0.4607, 4.038, 1, 8.4e-09, 0}, "dilated"},
+        {"max_pool", "hcw", {4.074e-07, 0.8027, 3.435, 1, 6.646e-09, 0}, "sliding"},
+        {"max_pool", "hcw", {1.245e-07, 1.541, 3.2, 1, 2.23e-09, 0}, "small"},
+        {"max_pool", "hwc", {3.738e-07, 1.121, 1.193, 1, 9.62e-09, 0}, "columns"},
+        {"max_pool", "hwc", {1.666e-07, 0.4768, 4.533, 1, 7.64e-09, 0}, "dilated"},
+        {"max_pool", "hwc", {3.194e-07, 0.6594, 3.069, 1, 1.737e-09, 0}, "separated"},
+        {"max_pool", "hwc", {2.049e-07, 0.8738, 1.244, 1, 0, 0}, "taps"},
+        {"max_pool", "hwc", {1.566e-07, 0.7632, 0.778, 1, 4.702e-09, 0}, "whole"},
+        {"max_pool", "hwc_bf16", {2.99e-07, 0.4378, 5.857, 1, 2.304e-08, 0}},
+        {"max_pool", "hwc_u8", {3.076e-07, 0.7738, 2.456, 1, 7.279e-09, 0}},
+        {"max_pool_indices", "chw", {0, 6.931, 0, 1, 5.695e-09, 2.894}},
         {"maximum", "chw", {3.139e-07, 0.7776, 3.76, 1, 0, 0}},
         {"maximum", "hcw", {2.405e-07, 0.905, 0.02386, 1, 3.818e-09, 0}},
         {"maximum", "hwc", {2.872e-07, 0.7762, 1.649, 1, 4.248e-09, 0}},
         {"maximum", "hwc_bf16", {2.705e-07, 0.681, 3.105, 1, 3.896e-09, 0}},
         {"maximum", "hwc_u8", {2.705e-07, 0.681, 3.105, 1, 3.896e-09, 0}},
-        {"minimum", "chw", {2.171e-07, 0.8846, 1.992, 1, 3.647e-09, 0}},
-        {"minimum", "hcw", {9.937e-08, 0.6865, 3.436, 1, 4.223e-09, 0}},
-        {"minimum", "hwc", {7.798e-08, 0.8457, 2.4, 1, 4.128e-09, 0}},
-        {"minimum", "hwc_bf16", {3.433e-07, 0.6064, 1.847, 1, 7.397e-09, 0}},
-        {"minimum", "hwc_u8", {3.656e-07, 0.6354, 3.646, 1, 8.189e-09, 0}},
-        {"mish", "chw", {2.18e-07, 0.6629, 0.9599, 1, 0, 0}},
-        {"mish", "hcw", {1.7e-07, 0.4261, 1.063, 1, 0, 0}},
-        {"mish", "hwc", {1.582e-07, 0.3858, 1.083, 1, 0, 0}},
-        {"mish", "hwc_bf16", {4.091e-07, 2.081, 1.259, 1, 4.998e-09, 0}},
-        {"mish", "hwc_u8", {1.956e-07, 2.56, 0, 1, 4.661e-11, 0.4485}},
-        {"modulo", "chw", {2.966e-08, 0, 0, 1, 1.131e-06, 0.6677}},
-        {"modulo", "hcw", {3.882e-08, 0.09703, 0, 1, 6.651e-07, 0.6579}},
-        {"modulo", "hwc", {1.544e-08, 0, 0, 1, 9.279e-07, 0.6582}},
-        {"modulo", "hwc_bf16", {2.381e-08, 0, 15.61, 1, 1.048e-06, 0.6623}},
-        {"modulo", "hwc_u8", {2.381e-08, 0, 15.61, 1, 1.048e-06, 0.6623}},
-        {"multiply", "chw", {1.672e-07, 0.8501, 2.325, 1, 3.391e-09, 0}},
-        {"multiply", "hcw", {1.881e-07, 0.7704, 2.257, 1, 3.988e-09, 0}},
-        {"multiply", "hwc", {1.737e-07, 0.764, 1.984, 1, 4.351e-09, 0}},
-        {"multiply", "hwc_bf16", {1.764e-07, 0.8134, 1.105, 1, 8.609e-09, 0}},
-        {"multiply", "hwc_u8", {2.529e-07, 0.8857, 2.728, 1, 8.812e-09, 0}},
-        {"non_max_suppression", "chw", {0, 0, 0, 1, 0, 1.434}},
-        {"pad", "chw", {3.604e-08, 0.6222, 4.705, 1, 4.387e-09, 0}},
-        {"pad", "chw", {7.302e-08, 0.8897, 2.323, 1, 8.434e-09, 0.5076}, "border"},
-        {"pad", "chw", {2.222e-07, 0.4287, 6.665, 1, 6.978e-09, 0}, "columns"},
-        {"pad", "hcw", {1.669e-07, 0.588, 3.471, 1, 5.266e-09, 0}},
-        {"pad", "hcw", {7.302e-08, 0.8897, 2.323, 1, 8.434e-09, 0.5076}, "border"},
-        {"pad", "hcw", {1.708e-07, 0.3478, 7.947, 1, 6.787e-09, 0}, "columns"},
-        {"pad", "hwc", {2.265e-08, 0.8451, 2.841, 1, 5.987e-09, 0}},
-        {"pad", "hwc", {9.137e-09, 0.896, 2.321, 1, 5.011e-09, 2.909}, "border"},
-        {"pad", "hwc", {4.425e-07, 0.8539, 3.83, 1, 4.096e-09, 0}, "pixels"},
-        {"pad", "hwc_bf16", {4.132e-07, 1.205, 0, 1, 1.58e-09, 0}},
-        {"pad", "hwc_bf16", {1.072e-07, 0.8798, 2.275, 1, 6.389e-09, 0.6717}, "border"},
-        {"pad", "hwc_u8", {2.676e-07, 1.038, 0, 1, 2.866e-09, 0}},
-        {"pad", "hwc_u8", {9.671e-08, 0.8922, 2.069, 1, 9.927e-09, 0.2974}, "border"},
-        {"power", "chw", {0, 5.992, 0, 1, 2.943e-08, 1.062}},
-        {"power", "hcw", {0, 6.048, 0, 1, 3.281e-08, 1.041}},
-        {"power", "hwc", {0, 5.156, 0, 1, 5.12e-08, 1.059}},
-        {"power", "hwc_bf16", {2.815e-08, 84.93, 132.4, 1, 3.313e-08, 0.7967}},
-        {"power", "hwc_u8", {6.583e-07, 0, 233.2, 1, 5.797e-09, 0.4461}},
-        {"prelu", "chw", {2.678e-07, 0.8906, 1.726, 1, 3.567e-09, 0}},
-        {"prelu", "hcw", {3.031e-07, 0.7156, 2.877, 1, 4.055e-09, 0}},
-        {"prelu", "hwc", {2.881e-07, 0.8186, 1.986, 1, 2.938e-09, 0}},
-        {"prelu", "hwc_bf16", {6.56e-07, 0.5004, 1.479, 1, 7.288e-09, 0}},
-        {"prelu", "hwc_u8", {3.554e-07, 0.04108, 4.137, 1, 5.417e-09, 0}},
-        {"reduce_max", "chw", {1.545e-07, 0.7875, 1.578, 1, 6.004e-09, 0}, "across"},
-        {"reduce_max", "chw", {2.526e-07, 0.5425, 1.726, 1, 1.562e-09, 0}, "short"},
-        {"reduce_max", "hcw", {3.486e-07, 0.9198, 0, 1, 3.146e-09, 0}, "across"},
-        {"reduce_max", "hcw", {2.74e-07, 0.6087, 1.464, 1, 1.393e-09, 0}, "short"},
-        {"reduce_max", "hwc", {2.75e-07, 0.8611, 0.05856, 1, 3.532e-09, 0}, "across"},
-        {"reduce_max", "hwc", {2.226e-07, 0.8672, 0, 1, 2.003e-09, 0}, "short"},
-        {"reduce_mean", "chw", {1.979e-07, 0.7609, 1.179, 1, 5.248e-09, 0}, "across"},
-        {"reduce_mean", "chw", {2.612e-07, 0.7708, 0, 1, 1.895e-09, 0}, "short"},
-        {"reduce_mean", "hcw", {2.402e-07, 0.8388, 1.495, 1, 2.863e-09, 0}, "across"},
-        {"reduce_mean", "hcw", {2.503e-07, 0.7708, 0, 1, 1.888e-09, 0}, "short"},
-        {"reduce_mean", "hwc", {2.865e-07, 0.974, 0.2379, 1, 4.899e-09, 0}, "across"},
-        {"reduce_mean", "hwc", {1.22e-07, 0.6923, 0, 1, 1.986e-09, 0}, "short"},
-        {"reduce_sum", "chw", {2.704e-07, 0.8099, 1.1, 1, 6.291e-09, 0}, "across"},
-        {"reduce_sum", "chw", {3.247e-07, 0.6983, 0.4703, 1, 1.578e-09, 0}, "short"},
-        {"reduce_sum", "hcw", {1.577e-07, 0.7715, 1.606, 1, 5.919e-09, 0}, "across"},
-        {"reduce_sum", "hcw", {3.267e-07, 0.8001, 0.203, 1, 1.558e-09, 0}, "short"},
-        {"reduce_sum", "hwc", {3.608e-07, 0.9068, 0, 1, 6.607e-09, 0}, "across"},
-        {"reduce_sum", "hwc", {2.223e-07, 0.6412, 0, 1, 1.874e-09, 0}, "short"},
-        {"relu", "chw", {3.139e-07, 1.061, 0, 1, 0, 0}},
-        {"relu", "hcw", {2.548e-07, 1.06, 0, 1, 0, 0}},
-        {"relu", "hwc", {2.652e-07, 1.065, 0, 1, 0, 0}},
-        {"relu", "hwc_bf16", {0, 0.7943, 7.5, 1, 3.419e-09, 0}},
-        {"relu", "hwc_u8", {6.519e-07, 0, 0, 1, 0, 0.4938}},
-        {"relu6", "chw", {1.646e-07, 0.9097, 0.5106, 1, 0, 0}},
-        {"relu6", "hcw", {1.699e-07, 0.9, 0.5474, 1, 0, 0}},
-        {"relu6", "hwc", {1.885e-07, 0.9334, 0.4249, 1, 0, 0}},
-        {"relu6", "hwc_bf16", {2.297e-07, 0.918, 0.4414, 1, 1.116e-08, 0.482}},
-        {"relu6", "hwc_u8", {2.297e-07, 0.918, 0.4414, 1, 1.116e-08, 0.482}},
+        {"minimum", "chw", {1.169e-07, 0.8994, 1.935, 1, 3.674e-09, 0}},
+        {"minimum", "hcw", {4.456e-08, 0.749, 3.029, 1, 4.087e-09, 0}},
+        {"minimum", "hwc", {6.161e-08, 0.8613, 2.303, 1, 3.831e-09, 0}},
+        {"minimum", "hwc_bf16", {2.713e-07, 0.6265, 1.808, 1, 7.402e-09, 0}},
+        {"minimum", "hwc_u8", {2.411e-07, 0.6458, 3.649, 1, 8.015e-09, 0}},
+        {"mish", "chw", {3.018e-07, 0.9245, 0.829, 1, 0, 0}},
+        {"mish", "hcw", {2.04e-07, 0.4966, 1.017, 1, 0, 0}},
+        {"mish", "hwc", {1.9e-07, 0.4543, 1.038, 1, 0, 0}},
+        {"mish", "hwc_bf16", {5.631e-07, 2.487, 1.159, 1, 4.236e-11, 0}},
+        {"mish", "hwc_u8", {2.612e-07, 3.137, 0, 1, 4.333e-11, 0.416}},
+        {"modulo", "chw", {2.522e-08, 1.252, 0, 1, 1.162e-06, 0.5844}},
+        {"modulo", "hcw", {3.678e-08, 1.083, 0, 1, 6.766e-07, 0.5958}},
+        {"modulo", "hwc", {1.341e-08, 0.9203, 0, 1, 9.456e-07, 0.6009}},
+        {"modulo", "hwc_bf16", {1.976e-08, 0.9595, 7.478, 1, 1.121e-06, 0.6012}},
+        {"modulo", "hwc_u8", {1.976e-08, 0.9595, 7.478, 1, 1.121e-06, 0.6012}},
+        {"multiply", "chw", {2.442e-07, 0.9119, 1.391, 1, 2.995e-09, 0}},
+        {"multiply", "hcw", {2.036e-07, 0.7937, 1.865, 1, 3.988e-09, 0}},
+        {"multiply", "hwc", {2.077e-07, 0.857, 0.9046, 1, 4.455e-09, 0}},
+        {"multiply", "hwc_bf16", {2.347e-07, 0.9467, 0.6435, 1, 8.528e-09, 0}},
+        {"multiply", "hwc_u8", {2.793e-07, 0.9764, 2.606, 1, 7.9e-09, 0}},
+        {"non_max_suppression", "chw", {0, 0, 0, 1, 0, 1.425}},
+        {"pad", "chw", {1.152e-07, 0.696, 3.102, 1, 4.838e-09, 0}},
+        {"pad", "chw", {8.433e-08, 0.9417, 1.649, 1, 8.612e-09, 0.5286}, "border"},
+        {"pad", "chw", {2.654e-07, 0.7285, 2.448, 1, 7.859e-09, 0}, "columns"},
+        {"pad", "hcw", {1.933e-07, 0.6919, 1.769, 1, 5.627e-09, 0}},
+        {"pad", "hcw", {8.433e-08, 0.9417, 1.649, 1, 8.612e-09, 0.5286}, "border"},
+        {"pad", "hcw", {2.301e-07, 0.5237, 3.944, 1, 7.732e-09, 0}, "columns"},
+        {"pad", "hwc", {1.064e-07, 0.9084, 1.836, 1, 6.667e-09, 0}},
+        {"pad", "hwc", {2.431e-08, 0.9388, 1.775, 1, 5.787e-09, 2.869}, "border"},
+        {"pad", "hwc", {4.164e-07, 0.9038, 2.72, 1, 4.257e-09, 0}, "pixels"},
+        {"pad", "hwc_bf16", {3.861e-07, 1.195, 0, 1, 1.587e-09, 0}},
+        {"pad", "hwc_bf16", {1.172e-07, 0.914, 1.788, 1, 6.201e-09, 0.704}, "border"},
+        {"pad", "hwc_u8", {2.064e-07, 1.019, 0, 1, 3.068e-09, 0}},
+        {"pad", "hwc_u8", {8.561e-08, 0.9445, 1.481, 1, 1.007e-08, 0.3295}, "border"},
+        {"power", "chw", {0, 8.064, 0, 1, 3.197e-08, 1.021}},
+        {"power", "hcw", {0, 8.452, 0, 1, 3.587e-08, 0.992}},
+        {"power", "hwc", {0, 6.569, 0, 1, 5.576e-08, 1.027}},
+        {"power", "hwc_bf16", {1.418e-08, 39.47, 174.8, 1, 3.652e-08, 0.8731}},
+        {"power", "hwc_u8", {6.645e-07, 0, 233.3, 1, 4.168e-09, 0.4491}},
+        {"prelu", "chw", {3.64e-07, 0.9542, 0.4541, 1, 3.648e-09, 0}},
+        {"prelu", "hcw", {4.442e-07, 0.8034, 1.056, 1, 4.205e-09, 0}},
+        {"prelu", "hwc", {3.917e-07, 0.8742, 0.8571, 1, 3.103e-09, 0}},
+        {"prelu", "hwc_bf16", {6.864e-07, 0.805, 0.5943, 1, 9.089e-09, 0}},
+        {"prelu", "hwc_u8", {5.125e-07, 1.439, 1.631, 1, 1.263e-08, 0}},
+        {"reduce_max", "chw", {1.336e-07, 0.8182, 1.372, 1, 6.228e-09, 0}, "across"},
+        {"reduce_max", "chw", {2.101e-07, 0.5436, 1.76, 1, 1.557e-09, 0}, "short"},
+        {"reduce_max", "hcw", {3.329e-07, 0.933, 0, 1, 3.028e-09, 0}, "across"},
+        {"reduce_max", "hcw", {2.311e-07, 0.579, 1.617, 1, 1.413e-09, 0}, "short"},
+        {"reduce_max", "hwc", {2.554e-07, 0.865, 0.06278, 1, 3.521e-09, 0}, "across"},
+        {"reduce_max", "hwc", {2.053e-07, 0.8599, 0, 1, 2.027e-09, 0}, "short"},
+        {"reduce_mean", "chw", {1.747e-07, 0.814, 0.8965, 1, 4.583e-09, 0}, "across"},
+        {"reduce_mean", "chw", {2.59e-07, 0.7681, 0, 1, 1.893e-09, 0}, "short"},
+        {"reduce_mean", "hcw", {2.487e-07, 0.8599, 0.9266, 1, 3.393e-09, 0}, "across"},
+        {"reduce_mean", "hcw", {2.482e-07, 0.7678, 0, 1, 1.886e-09, 0}, "short"},
+        {"reduce_mean", "hwc", {2.208e-07, 0.9637, 0.3813, 1, 4.013e-09, 0}, "across"},
+        {"reduce_mean", "hwc", {1.153e-07, 0.712, 0, 1, 1.98e-09, 0}, "short"},
+        {"reduce_sum", "chw", {2.686e-07, 0.8683, 0.4838, 1, 6.811e-09, 0}, "across"},
+        {"reduce_sum", "chw", {2.85e-07, 0.6876, 0.562, 1, 1.564e-09, 0}, "short"},
+        {"reduce_sum", "hcw", {1.559e-07, 0.8315, 1.247, 1, 4.881e-09, 0}, "across"},
+        {"reduce_sum", "hcw", {2.861e-07, 0.7777, 0.3709, 1, 1.541e-09, 0}, "short"},
+        {"reduce_sum", "hwc", {2.888e-07, 0.9126, 0.172, 1, 6.061e-09, 0}, "across"},
+        {"reduce_sum", "hwc", {1.688e-07, 0.7644, 0, 1, 1.82e-09, 0}, "short"},
+        {"relu", "chw", {1.105e-07, 0.9568, 1.241, 1, 0, 0}},
+        {"relu", "hcw", {4.543e-08, 0.9603, 1.207, 1, 0, 0}},
+        {"relu", "hwc", {7.274e-08, 0.9952, 0.9908, 1, 0, 0}},
+        {"relu", "hwc_bf16", {0, 1.112, 4.149, 1, 3.474e-09, 0}},
+        {"relu", "hwc_u8", {2.838e-07, 1.144, 0, 1, 3.78e-10, 0.3704}},
+        {"relu6", "chw", {1.735e-07, 0.9264, 0.4076, 1, 0, 0}},
+        {"relu6", "hcw", {1.941e-07, 0.9155, 0.4294, 1, 0, 0}},
+        {"relu6", "hwc", {2.047e-07, 0.9535, 0.2911, 1, 0, 0}},
+        {"relu6", "hwc_bf16", {2.484e-07, 0.9417, 0.295, 1, 9.805e-09, 0.368}},
+        {"relu6", "hwc_u8", {2.484e-07, 0.9417, 0.295, 1, 9.805e-09, 0.368}},
         {"remainder", "chw", {0, 8.841, 0, 1, 3.311e-08, 2.101}},
         {"remainder", "hcw", {0, 6.881, 0, 1, 7.404e-08, 1.881}},
         {"remainder", "hwc", {0, 0.672, 0, 1, 1.1e-07, 2.096}},
         {"remainder", "hwc_bf16", {0, 7.122, 0, 1, 1.092e-07, 1.865}},
         {"remainder", "hwc_u8", {0, 7.122, 0, 1, 1.092e-07, 1.865}},
-        {"resize", "chw", {5.97e-08, 0.269, 4.851, 1, 1.239e-08, 0.3396}},
-        {"resize", "chw", {3.29e-07, 0.386, 4.27, 1, 8.097e-09, 0.306}, "gathered"},
-        {"resize", "chw", {1.279e-07, 0.4846, 7.885, 1, 3.842e-09, 0.3037}, "nearest"},
-        {"resize", "chw", {9.279e-08, 0.26, 22.88, 1, 2.682e-10, 0.2732}, "nearest_gathered"},
-        {"resize", "hcw", {1.976e-08, 0.2361, 5.132, 1, 1.165e-08, 0.3751}},
-        {"resize", "hcw", {3.444e-07, 0.3123, 4.193, 1, 8.143e-09, 0.3183}, "gathered"},
-        {"resize", "hcw", {1.211e-07, 0.4685, 8.103, 1, 3.661e-09, 0.2892}, "nearest"},
-        {"resize", "hcw", {9.042e-08, 0.1571, 23.06, 1, 0, 0.2823}, "nearest_gathered"},
-        {"resize", "hwc", {5.154e-08, 0.7628, 3.579, 1, 8.174e-10, 0.1237}, "nearest_pixels"},
-        {"resize", "hwc", {1.787e-07, 0.7127, 1.007, 1, 1.491e-09, 0.1147}, "pixels"},
-        {"resize", "hwc_bf16", {1.065e-07, 0.832, 3.51, 1, 7.56e-10, 0.0871}, "nearest_pixels"},
-        {"resize", "hwc_bf16", {1.161e-07, 0.1022, 1.22, 1, 3.743e-09, 0.1643}, "pixels"},
-        {"resize", "hwc_u8", {1.564e-07, 0.6844, 3.93, 1, 6.1e-10, 0.1246}, "nearest_pixels"},
-        {"resize", "hwc_u8", {8.914e-08, 0.136, 2.352, 1, 1.74e-09, 0.1697}, "pixels"},
-        {"roi_align", "chw", {9.166e-07, 2.546, 0.02473, 1, 1.263e-08, 0.003756}},
-        {"round", "chw", {1.505e-07, 0.9209, 0.9964, 1, 0, 0}},
-        {"round", "hcw", {8.105e-08, 0.9115, 1.164, 1, 0, 0}},
-        {"round", "hwc", {1.563e-07, 0.9513, 0.7474, 1, 0, 0}},
-        {"round", "hwc_bf16", {2.485e-07, 1.857, 3.85, 1, 3.194e-09, 0}},
-        {"round", "hwc_u8", {1.138e-07, 0.3239, 0, 1, 0, 0.4887}},
-        {"scale", "chw", {2.283e-07, 0.7895, 1.103, 1, 4.066e-10, 0}},
-        {"scale", "hcw", {2.411e-07, 0.7218, 1.414, 1, 1.086e-09, 0}},
-        {"scale", "hwc", {3.109e-07, 0.777, 1.122, 1, 1.314e-09, 0}},
-        {"scatter", "chw", {3.978e-07, 0.5822, 0, 1, 4.557e-09, 0}},
-        {"selu", "chw", {3.119e-08, 0.3056, 0.9683, 1, 9.525e-10, 0.4877}},
-        {"selu", "hcw", {3.119e-08, 0.3056, 0.9683, 1, 9.525e-10, 0.4877}},
-        {"selu", "hwc", {3.119e-08, 0.3056, 0.9683, 1, 9.525e-10, 0.4877}},
-        {"selu", "hwc_bf16", {3.119e-08, 0.3056, 0.9683, 1, 9.525e-10, 0.4877}},
-        {"selu", "hwc_u8", {3.119e-08, 0.3056, 0.9683, 1, 9.525e-10, 0.4877}},
+        {"resize", "chw", {1.007e-07, 0.4524, 4.142, 1, 1.307e-08, 0.3422}},
+        {"resize", "chw", {3.745e-07, 0.6329, 3.311, 1, 8.861e-09, 0.311}, "gathered"},
+        {"resize", "chw", {2.12e-07, 0.5924, 6.19, 1, 4.115e-09, 0.3044}, "nearest"},
+        {"resize", "chw", {1.394e-07, 0.4161, 12.78, 1, 2.081e-09, 0.287}, "nearest_gathered"},
+        {"resize", "hcw", {9.2e-08, 0.4993, 4.121, 1, 1.268e-08, 0.3653}},
+        {"resize", "hcw", {3.713e-07, 0.4371, 3.495, 1, 8.796e-09, 0.3253}, "gathered"},
+        {"resize", "hcw", {2.202e-07, 0.6083, 6.004, 1, 4.126e-09, 0.2847}, "nearest"},
+        {"resize", "hcw", {1.245e-07, 0.2056, 20.6, 1, 3.487e-10, 0.2856}, "nearest_gathered"},
+        {"resize", "hwc", {7.25e-08, 0.8327, 2.71, 1, 9.581e-10, 0.1204}, "nearest_pixels"},
+        {"resize", "hwc", {1.809e-07, 0.7497, 0.9526, 1, 1.16e-09, 0.1278}, "pixels"},
+        {"resize", "hwc_bf16", {1.314e-07, 0.9174, 2.374, 1, 9.565e-10, 0.08944}, "nearest_pixels"},
+        {"resize", "hwc_bf16", {1.943e-07, 0.2632, 1.16, 1, 1.368e-09, 0.2789}, "pixels"},
+        {"resize", "hwc_u8", {1.447e-07, 0.7297, 3.087, 1, 7.155e-10, 0.1816}, "nearest_pixels"},
+        {"resize", "hwc_u8", {1.263e-07, 0.4728, 2.228, 1, 1.017e-09, 0.2639}, "pixels"},
+        {"rnn", "chw", {0, 0, 0.5141, 0.8296, 2.016e-08, 0}},
+        {"roi_align", "chw", {6.655e-07, 4.431, 0, 1, 6.304e-09, 0.1641}},
+        {"round", "chw", {1.844e-07, 0.9643, 0.5648, 1, 0, 0}},
+        {"round", "hcw", {1.108e-07, 0.9677, 0.6228, 1, 0, 0}},
+        {"round", "hwc", {1.772e-07, 0.9746, 0.4975, 1, 0, 0}},
+        {"round", "hwc_bf16", {3.125e-07, 2.324, 0.9392, 1, 3.273e-09, 0}},
+        {"round", "hwc_u8", {2.389e-07, 2.202, 0, 1, 0, 0.4186}},
+        {"scale", "chw", {2.469e-07, 0.92, 0.5509, 1, 4.25e-10, 0}},
+        {"scale", "hcw", {2.866e-07, 0.841, 0.7553, 1, 1.209e-09, 0}},
+        {"scale", "hwc", {3.065e-07, 0.8235, 0.8842, 1, 1.151e-09, 0}},
+        {"scatter", "chw", {3.709e-07, 0.5688, 0, 1, 4.698e-09, 0}},
+        {"selu", "chw", {0, 0.391, 0.8844, 1, 1.362e-10, 0.492}},
+        {"selu", "hcw", {0, 0.391, 0.8844, 1, 1.362e-10, 0.492}},
+        {"selu", "hwc", {0, 0.391, 0.8844, 1, 1.362e-10, 0.492}},
+        {"selu", "hwc_bf16", {0, 0.391, 0.8844, 1, 1.362e-10, 0.492}},
+        {"selu", "hwc_u8", {0, 0.391, 0.8844, 1, 1.362e-10, 0.492}},
         {"shrink", "chw", {0, 0.6997, 1.427, 1, 6.134e-09, 0.4619}},
         {"shrink", "hcw", {0, 0.6997, 1.427, 1, 6.134e-09, 0.4619}},
         {"shrink", "hwc", {0, 0.6997, 1.427, 1, 6.134e-09, 0.4619}},
         {"shrink", "hwc_bf16", {0, 0.6997, 1.427, 1, 6.134e-09, 0.4619}},
         {"shrink", "hwc_u8", {0, 0.6997, 1.427, 1, 6.134e-09, 0.4619}},
-        {"sigmoid", "chw", {9.681e-08, 0.3646, 1.053, 1, 0, 0}},
-        {"sigmoid", "hcw", {1.078e-07, 0.3465, 1.061, 1, 0, 0}},
-        {"sigmoid", "hwc", {9.504e-08, 0.3158, 1.077, 1, 0, 0}},
-        {"sigmoid", "hwc_bf16", {3.33e-07, 1.851, 1.373, 1, 0, 0}},
-        {"sigmoid", "hwc_u8", {2.409e-07, 1.279, 0, 1, 4.208e-10, 0.4598}},
-        {"sign", "chw", {7.405e-08, 0.9814, 0.1946, 1, 0, 0}},
-        {"sign", "hcw", {6.632e-08, 0.9814, 0.1981, 1, 0, 0}},
-        {"sign", "hwc", {6.71e-08, 0.9621, 0.2285, 1, 0, 0}},
-        {"sign", "hwc_bf16", {7.962e-07, 0.7197, 2.309, 1, 2.486e-10, 0}},
-        {"sign", "hwc_u8", {1.675e-07, 0.1527, 0, 1, 1.013e-09, 0.48}},
-        {"silu", "chw", {9.035e-08, 0.2763, 1.118, 1, 0, 0}},
-        {"silu", "hcw", {8.83e-08, 0.2789, 1.11, 1, 0, 0}},
-        {"silu", "hwc", {9.548e-08, 0.279, 1.11, 1, 0, 0}},
-        {"silu", "hwc_bf16", {1.097e-07, 0.5766, 1.613, 1, 1.651e-09, 0}},
-        {"silu", "hwc_u8", {3.188e-07, 0, 0, 1, 0, 0.4945}},
-        {"sin", "chw", {3.188e-07, 0.1807, 1.063, 1, 0, 0}},
-        {"sin", "hcw", {2.495e-07, 0.19, 1.05, 1, 0, 0}},
-        {"sin", "hwc", {2.325e-07, 0.286, 1.027, 1, 0, 0}},
-        {"sin", "hwc_bf16", {2.316e-07, 0.1374, 1.103, 1, 4.771e-11, 0.4912}},
-        {"sin", "hwc_u8", {2.909e-07, 0, 0, 1, 0, 0.4969}},
-        {"sinh", "chw", {0, 5.422, 0, 1, 0, 2.146}},
-        {"sinh", "hcw", {0, 5.161, 0, 1, 0, 2.148}},
-        {"sinh", "hwc", {0, 5.328, 0, 1, 0, 2.142}},
-        {"sinh", "hwc_bf16", {7.938e-08, 17.04, 0, 1, 5.808e-09, 1.823}},
-        {"sinh", "hwc_u8", {1.588e-06, 0, 0, 1, 8.976e-10, 0.5464}},
-        {"slice", "chw", {2.53e-08, 0.9651, 0.9435, 1, 3.642e-09, 0}},
-        {"slice", "hcw", {1.601e-08, 0.9593, 0.9733, 1, 3.389e-09, 0}},
-        {"slice", "hwc", {5.371e-08, 1.018, 0.5552, 1, 2.119e-09, 0}},
-        {"slice", "hwc_bf16", {2.354e-08, 0.9266, 1.057, 1, 6.036e-09, 0}},
-        {"slice", "hwc_u8", {2.491e-08, 0.9496, 0.7394, 1, 7.382e-09, 0}},
-        {"softmax", "chw", {0, 0.07684, 1.309, 1, 4.829e-08, 0}, "long"},
-        {"softmax", "chw", {2.63e-07, 0.2927, 1.012, 1, 3.264e-09, 0}, "short"},
-        {"softmax", "chw", {3.808e-07, 0.8737, 1.126, 1, 1.988e-09, 0}, "strips"},
-        {"softmax", "chw", {5.467e-07, 0.644, 2.165, 1, 0, 0}, "transposed"},
+        {"sigmoid", "chw", {9.973e-08, 0.3754, 1.042, 1, 0, 0}},
+        {"sigmoid", "hcw", {1.088e-07, 0.3539, 1.053, 1, 0, 0}},
+        {"sigmoid", "hwc", {9.661e-08, 0.3235, 1.068, 1, 0, 0}},
+        {"sigmoid", "hwc_bf16", {3.179e-07, 1.906, 1.349, 1, 0, 0}},
+        {"sigmoid", "hwc_u8", {2.435e-07, 1.493, 0, 1, 1.408e-10, 0.4535}},
+        {"sign", "chw", {7.381e-08, 0.9985, 0.1528, 1, 0, 0}},
+        {"sign", "hcw", {6.308e-08, 1, 0.1529, 1, 0, 0}},
+        {"sign", "hwc", {7.799e-08, 0.9768, 0.1883, 1, 0, 0}},
+        {"sign", "hwc_bf16", {6.955e-07, 0.7567, 2.103, 1, 1.924e-09, 0}},
+        {"sign", "hwc_u8", {6.55e-08, 0.1202, 0, 1, 9.52e-10, 0.4829}},
+        {"silu", "chw", {1.238e-07, 0.3197, 1.077, 1, 0, 0}},
+        {"silu", "hcw", {1.17e-07, 0.3218, 1.074, 1, 0, 0}},
+        {"silu", "hwc", {1.218e-07, 0.3079, 1.08, 1, 0, 0}},
+        {"silu", "hwc_bf16", {3.976e-07, 2.311, 0.8534, 1, 9.873e-10, 0}},
+        {"silu", "hwc_u8", {3.099e-07, 0.03217, 0, 1, 0, 0.4849}},
+        {"sin", "chw", {5.664e-07, 0.4593, 0.832, 1, 0, 0}},
+        {"sin", "hcw", {6.26e-07, 0.5696, 0.7291, 1, 0, 0}},
+        {"sin", "hwc", {6.386e-07, 0.6597, 0.6663, 1, 0, 0}},
+        {"sin", "hwc_bf16", {3.201e-07, 0.2704, 0.9971, 1, 6.47e-11, 0.4732}},
+        {"sin", "hwc_u8", {2.951e-07, 0.04899, 0, 1, 0, 0.4895}},
+        {"sinh", "chw", {0, 5.832, 0, 1, 0, 2.134}},
+        {"sinh", "hcw", {0, 5.511, 0, 1, 0, 2.136}},
+        {"sinh", "hwc", {0, 5.788, 0, 1, 0, 2.128}},
+        {"sinh", "hwc_bf16", {3.461e-08, 18.83, 0, 1, 5.91e-09, 1.802}},
+        {"sinh", "hwc_u8", {1.802e-06, 0, 0, 1, 8.794e-10, 0.5435}},
+        {"slice", "chw", {4.375e-08, 1.064, 0, 1, 3.432e-09, 0}},
+        {"slice", "hcw", {2.517e-08, 1.063, 0, 1, 3.374e-09, 0}},
+        {"slice", "hwc", {5.217e-08, 1.067, 0, 1, 2.047e-09, 0}},
+        {"slice", "hwc_bf16", {3.334e-08, 0.9821, 0.2893, 1, 4.901e-09, 0}},
+        {"slice", "hwc_u8", {2.089e-08, 0.9921, 0.2469, 1, 6.57e-09, 0}},
+        {"softmax", "chw", {2.768e-07, 0.5543, 0.5611, 1, 5.855e-08, 0}, "long"},
+        {"softmax", "chw", {2.577e-07, 0.5837, 0.3803, 1, 6.3e-09, 0}, "short"},
+        {"softmax", "chw", {5.312e-07, 1.313, 0.7093, 1, 3.337e-09, 0}, "strips"},
+        {"softmax", "chw", {5.203e-07, 0.6978, 0, 1, 1.741e-08, 0}, "transposed"},
         {"softmax", "chw", {0, 0, 1.325, 1, 5.357e-10, 0}, "vector"},
-        {"softmax", "hcw", {0, 0.07684, 1.309, 1, 4.829e-08, 0}, "long"},
-        {"softmax", "hcw", {2.479e-07, 0.2092, 1.102, 1, 2.911e-09, 0}, "short"},
-        {"softmax", "hcw", {1.441e-07, 0.8156, 1.037, 1, 3.093e-09, 0}, "strips"},
-        {"softmax", "hcw", {5.527e-07, 0.6524, 2.157, 1, 0, 0}, "transposed"},
-        {"softmax", "hcw", {0, 0.4287, 1.441, 1, 4.404e-09, 0}, "vector"},
-        {"softmax", "hwc", {7.461e-08, 0.623, 0.7209, 1, 3.126e-09, 0}, "short"},
-        {"softmax", "hwc", {3.649e-07, 0.7969, 1.067, 1, 1.767e-09, 0}, "strips"},
-        {"softmax", "hwc", {3.781e-07, 0.7728, 2.266, 1, 0, 0}, "transposed"},
-        {"softmax", "hwc", {1.232e-07, 0.6717, 1.262, 1, 5.569e-09, 0}, "vector"},
-        {"softplus", "chw", {7.024e-08, 0.1498, 1.252, 1, 0, 0}},
-        {"softplus", "hcw", {7.491e-08, 0.1566, 1.247, 1, 0, 0}},
-        {"softplus", "hwc", {7.287e-08, 0.1354, 1.252, 1, 0, 0}},
-        {"softplus", "hwc_bf16", {3.154e-07, 5.322, 0.8527, 1, 3.176e-09, 0}},
-        {"softplus", "hwc_u8", {8.054e-08, 0, 0, 1, 3.342e-11, 0.4906}},
+        {"softmax", "hcw", {2.768e-07, 0.5543, 0.5611, 1, 5.855e-08, 0}, "long"},
+        {"softmax", "hcw", {2.535e-07, 0.5393, 0.3853, 1, 6.34e-09, 0}, "short"},
+        {"softmax", "hcw", {2.25e-07, 0.9778, 0.8558, 1, 3.573e-09, 0}, "strips"},
+        {"softmax", "hcw", {5.536e-07, 0.7169, 0, 1, 1.72e-08, 0}, "transposed"},
+        {"softmax", "hcw", {7.132e-08, 0.6967, 1.329, 1, 4.573e-09, 0}, "vector"},
+        {"softmax", "hwc", {1.194e-07, 0.7075, 0.6106, 1, 3.725e-09, 0}, "short"},
+        {"softmax", "hwc", {3.673e-07, 0.8782, 0.9712, 1, 2.08e-09, 0}, "strips"},
+        {"softmax", "hwc", {2.44e-07, 2.327, 0, 1, 1.358e-08, 0}, "transposed"},
+        {"softmax", "hwc", {1.505e-07, 0.4425, 1.342, 1, 2.301e-10, 0}, "vector"},
+        {"softplus", "chw", {1.014e-07, 0.188, 1.229, 1, 0, 0}},
+        {"softplus", "hcw", {1.021e-07, 0.191, 1.226, 1, 0, 0}},
+        {"softplus", "hwc", {9.936e-08, 0.1651, 1.232, 1, 0, 0}},
+        {"softplus", "hwc_bf16", {2.932e-07, 8.879, 0.3668, 1, 3.279e-09, 0}},
+        {"softplus", "hwc_u8", {2.097e-07, 2.723, 0, 1, 1.065e-10, 0.3909}},
         {"softsign", "chw", {0, 0.3894, 1.389, 1, 1.772e-09, 0.7074}},
         {"softsign", "hcw", {0, 0.3894, 1.389, 1, 1.772e-09, 0.7074}},
         {"softsign", "hwc", {0, 0.3894, 1.389, 1, 1.772e-09, 0.7074}},
         {"softsign", "hwc_bf16", {0, 0.3894, 1.389, 1, 1.772e-09, 0.7074}},
         {"softsign", "hwc_u8", {0, 0.3894, 1.389, 1, 1.772e-09, 0.7074}},
-        {"sqrt", "chw", {8.725e-08, 0.1863, 1.793, 1, 0, 0}},
-        {"sqrt", "hcw", {7.537e-08, 0.179, 1.799, 1, 0, 0}},
-        {"sqrt", "hwc", {7.891e-08, 0.1831, 1.792, 1, 0, 0}},
-        {"sqrt", "hwc_bf16", {8.776e-08, 0.4811, 2.462, 1, 0, 0}},
-        {"sqrt", "hwc_u8", {5.868e-07, 0, 0, 1, 9.869e-10, 0.5066}},
-        {"standardize", "chw", {8.323e-08, 0.9445, 0.6914, 1, 6.909e-09, 0}, "long"},
-        {"standardize", "chw", {1.477e-07, 0.6251, 1.004, 1, 3.342e-09, 0}, "short"},
-        {"standardize", "chw", {2.955e-07, 0.9517, 0.9401, 1, 1.02e-09, 1.491}, "strips"},
-        {"standardize", "hcw", {0, 1.084, 0.621, 1, 7.877e-09, 0}, "long"},
+        {"sqrt", "chw", {9.052e-08, 0.2011, 1.774, 1, 0, 0}},
+        {"sqrt", "hcw", {7.876e-08, 0.1936, 1.78, 1, 0, 0}},
+        {"sqrt", "hwc", {8.153e-08, 0.1976, 1.774, 1, 0, 0}},
+        {"sqrt", "hwc_bf16", {8.805e-08, 0.5893, 2.382, 1, 0, 0}},
+        {"sqrt", "hwc_u8", {2.637e-07, 0, 0, 1, 1.192e-09, 0.4916}},
+        {"standardize", "chw", {7.685e-08, 0.9624, 0.6561, 1, 7.013e-09, 0}, "long"},
+        {"standardize", "chw", {1.786e-07, 0.8343, 0.7701, 1, 3.335e-09, 0}, "short"},
+        {"standardize", "chw", {2.728e-07, 0.973, 0.7404, 1, 1.357e-09, 1.533}, "strips"},
+        {"standardize", "hcw", {0, 1.091, 0.6084, 1, 7.802e-09, 0}, "long"},
         {"standardize", "hcw", {3.514e-07, 0.6677, 0.3178, 1, 8.774e-09, 0}, "rows"},
-        {"standardize", "hcw", {1.08e-07, 0.5041, 1.3, 1, 3.111e-09, 0}, "short"},
-        {"standardize", "hcw", {6.684e-08, 0.7225, 0.9253, 1, 1.029e-09, 3.939}, "strips"},
-        {"standardize", "hwc", {0, 1.094, 0.4008, 1, 8.236e-09, 0}, "long"},
-        {"standardize", "hwc", {1.812e-07, 0.6579, 0.8973, 1, 3.152e-09, 0}, "short"},
-        {"standardize", "hwc", {2.012e-07, 1.151, 0.5197, 1, 6.892e-10, 1.734}, "strips"},
-        {"subtract", "chw", {2.365e-07, 0.8198, 1.587, 1, 3.831e-09, 0}},
-        {"subtract", "hcw", {2.632e-07, 0.7519, 1.83, 1, 3.887e-09, 0}},
-        {"subtract", "hwc", {2.152e-07, 0.779, 1.812, 1, 3.84e-09, 0}},
-        {"subtract", "hwc_bf16", {7.21e-07, 0.5676, 1.757, 1, 2.56e-09, 0}},
-        {"subtract", "hwc_u8", {4.527e-07, 0, 4.231, 1, 4.965e-09, 0}},
-        {"swish", "chw", {5.086e-07, 0.4726, 0.9541, 1, 0, 0}},
-        {"swish", "hcw", {5.014e-07, 0.4794, 0.9499, 1, 0, 0}},
-        {"swish", "hwc", {4.858e-07, 0.606, 0.9033, 1, 0, 0}},
-        {"swish", "hwc_bf16", {1.075e-07, 0.9216, 2.051, 1, 0, 0}},
-        {"swish", "hwc_u8", {6.78e-07, 0, 0, 1, 0, 0.5592}},
-        {"tan", "chw", {0, 4.805, 0, 1, 0, 1.598}},
-        {"tan", "hcw", {0, 3.934, 0, 1, 0, 1.615}},
-        {"tan", "hwc", {0, 4.701, 0, 1, 0, 1.591}},
-        {"tan", "hwc_bf16", {0, 8.974, 0, 1, 2.136e-08, 1.632}},
-        {"tan", "hwc_u8", {8.309e-07, 0, 0, 1, 0, 0.7332}},
-        {"tanh", "chw", {1.674e-07, 0.2798, 1.195, 1, 0, 0}},
-        {"tanh", "hcw", {1.791e-07, 0.2427, 1.213, 1, 0, 0}},
-        {"tanh", "hwc", {1.365e-07, 0.1879, 1.222, 1, 0, 0}},
-        {"tanh", "hwc_bf16", {0, 0.5763, 1.69, 1, 9.374e-10, 0}},
-        {"tanh", "hwc_u8", {2.792e-07, 0.532, 0, 1, 0, 0.4732}},
-        {"thresholded_relu", "chw", {1.526e-07, 1.051, 0, 1, 0, 0}},
-        {"thresholded_relu", "hcw", {1.711e-07, 0.9481, 0.3038, 1, 0, 0}},
-        {"thresholded_relu", "hwc", {1.598e-07, 1.038, 0.0005935, 1, 0, 0}},
-        {"thresholded_relu", "hwc_bf16", {6.611e-07, 0.6585, 3.61, 1, 3.566e-09, 0}},
-        {"thresholded_relu", "hwc_u8", {0, 0, 0, 1, 0, 0.4945}},
-        {"top_k", "chw", {0, 15.27, 256.5, 1, 0, 0.9453}},
-        {"top_k_positions", "chw", {0, 13.45, 33.47, 1, 8.865e-08, 1.434}},
-        {"transform", "chw", {5.332e-07, 3.49, 0.6288, 1, 0, 0}, "few"},
-        {"transform", "chw", {9.926e-08, 1.204, 0.6782, 1, 0, 0.9591}, "hwc_bf16"},
-        {"transform", "chw", {1.109e-07, 0.3245, 0.9545, 1, 0, 0.9301}, "hwc_u8"},
-        {"transform", "chw", {4.891e-08, 0.8625, 1.104, 1, 3.049e-09, 0}, "rows"},
-        {"transform", "chw", {1.317e-07, 0.6709, 12.32, 1, 0, 0}, "three"},
-        {"transform", "chw", {8.954e-08, 1.163, 0, 1, 6.274e-09, 0.015}, "to_hwc"},
-        {"transform", "chw", {3.894e-10, 1.007, 8.686, 1, 0, 0}, "to_hwc_far"},
-        {"transform", "hcw", {7.486e-07, 1.117, 3.33, 1, 0, 0}, "few"},
-        {"transform", "hcw", {1.995e-07, 0.813, 0.8665, 1, 3.977e-10, 0.7565}, "hwc_bf16"},
-        {"transform", "hcw", {2.811e-07, 0.4207, 0.9801, 1, 1.995e-10, 0.7922}, "hwc_u8"},
-        {"transform", "hcw", {0, 0.8908, 1.952, 1, 3.176e-09, 0}, "rows"},
-        {"transform", "hcw", {1.237e-07, 0.6538, 12.47, 1, 0, 0}, "three"},
-        {"transform", "hcw", {4.126e-07, 0.8681, 5.514, 1, 2.557e-09, 0.1184}, "to_hwc"},
-        {"transform", "hcw", {4.444e-09, 0.5894, 20.77, 1, 0, 0}, "to_hwc_far"},
-        {"transform", "hwc", {1.119e-07, 0.9948, 9.734, 1, 0, 0.3578}, "from_hwc"},
-        {"transform", "hwc", {8.264e-08, 0.691, 18.93, 1, 5.909e-11, 0.6038}, "from_hwc_aliased"},
-        {"transform", "hwc", {0, 1.025, 8.995, 1, 0, 0}, "from_hwc_far"},
-        {"transform", "hwc", {1.79e-07, 0.8779, 0.1499, 1, 8.853e-10, 0}, "hwc_bf16"},
-        {"transform", "hwc", {4.112e-07, 0.7471, 0.3773, 1, 4.246e-10, 0}, "hwc_u8"},
-        {"transform", "hwc", {8.553e-08, 0.8103, 11.16, 1, 0, 0}, "three"},
-        {"transform", "hwc_bf16", {0, 1.24, 0.8302, 1, 0, 0.8665}, "chw"},
-        {"transform", "hwc_bf16", {3.212e-07, 3.177, 3.034, 1, 0, 0}, "few"},
-        {"transform", "hwc_bf16", {5.892e-08, 0.7824, 0.9078, 1, 0, 2.493}, "hcw"},
-        {"transform", "hwc_bf16", {2.42e-08, 0.7851, 0.4236, 1, 7.571e-10, 0}, "hwc"},
-        {"transform", "hwc_bf16", {5.164e-07, 0.09647, 9.994, 1, 0, 0}, "hwc_u8"},
-        {"transform", "hwc_u8", {1.848e-09, 1.222, 0.809, 1, 0, 1.006}, "chw"},
-        {"transform", "hwc_u8", {2.03e-07, 0.8897, 0.5962, 1, 0, 0}, "few"},
-        {"transform", "hwc_u8", {2.664e-07, 0.6327, 0.9142, 1, 1.008e-09, 0.5123}, "hcw"},
-        {"transform", "hwc_u8", {6.715e-08, 0.7764, 0.4696, 1, 5.218e-10, 0}, "hwc"},
-        {"transform", "hwc_u8", {4.736e-07, 0.1983, 7.359, 1, 0, 0}, "hwc_bf16"},
-        {"truncate", "chw", {2.55e-07, 0.8928, 1.156, 1, 0, 0}},
-        {"truncate", "hcw", {2.5e-07, 0.8917, 1.165, 1, 0, 0}},
-        {"truncate", "hwc", {2.363e-07, 0.8896, 1.162, 1, 0, 0}},
-        {"truncate", "hwc_bf16", {1.873e-08, 1.114, 10.31, 1, 3.114e-09, 0}},
-        {"truncate", "hwc_u8", {9.093e-07, 3.956, 0, 1, 0, 0.3563}},
+        {"standardize", "hcw", {2.511e-07, 0.6008, 1.004, 1, 3.221e-09, 0}, "short"},
+        {"standardize", "hcw", {6.81e-08, 0.7909, 0.6247, 1, 1.196e-09, 4.519}, "strips"},
+        {"standardize", "hwc", {0, 1.098, 0.3916, 1, 8.162e-09, 0}, "long"},
+        {"standardize", "hwc", {2.092e-07, 0.6769, 0.8472, 1, 3.177e-09, 0}, "short"},
+        {"standardize", "hwc", {2.445e-07, 1.252, 0.1433, 1, 8.539e-10, 2.367}, "strips"},
+        {"subtract", "chw", {2.336e-07, 0.8231, 1.539, 1, 3.842e-09, 0}},
+        {"subtract", "hcw", {2.624e-07, 0.7528, 1.831, 1, 3.85e-09, 0}},
+        {"subtract", "hwc", {2.124e-07, 0.781, 1.789, 1, 3.823e-09, 0}},
+        {"subtract", "hwc_bf16", {6.497e-07, 0.6285, 1.542, 1, 2.609e-09, 0}},
+        {"subtract", "hwc_u8", {4.396e-07, 0, 4.192, 1, 4.973e-09, 0}},
+        {"swish", "chw", {5.695e-07, 0.5121, 0.9109, 1, 0, 0}},
+        {"swish", "hcw", {5.62e-07, 0.5076, 0.9122, 1, 0, 0}},
+        {"swish", "hwc", {5.562e-07, 0.6462, 0.8508, 1, 0, 0}},
+        {"swish", "hwc_bf16", {1.911e-07, 1.065, 1.948, 1, 0, 0}},
+        {"swish", "hwc_u8", {6.448e-07, 2.076, 0, 1, 0, 0.4728}},
+        {"tan", "chw", {0, 5.901, 0, 1, 0, 1.564}},
+        {"tan", "hcw", {0, 5.147, 0, 1, 0, 1.577}},
+        {"tan", "hwc", {0, 6.163, 0, 1, 0, 1.544}},
+        {"tan", "hwc_bf16", {0, 14.88, 0, 1, 2.069e-08, 1.519}},
+        {"tan", "hwc_u8", {8.621e-07, 0, 0, 1, 0, 0.6955}},
+        {"tanh", "chw", {1.636e-07, 0.3939, 1.126, 1, 0, 0}},
+        {"tanh", "hcw", {1.636e-07, 0.379, 1.135, 1, 0, 0}},
+        {"tanh", "hwc", {1.627e-07, 0.4361, 1.101, 1, 0, 0}},
+        {"tanh", "hwc_bf16", {8.845e-08, 3.066, 1.142, 1, 6.493e-10, 0}},
+        {"tanh", "hwc_u8", {2.535e-07, 1.068, 0, 1, 0, 0.4507}},
+        {"thresholded_relu", "chw", {8.808e-08, 1.053, 0, 1, 0, 0}},
+        {"thresholded_relu", "hcw", {1.828e-07, 0.9983, 0, 1, 0, 0}},
+        {"thresholded_relu", "hwc", {1.209e-07, 1.037, 0, 1, 0, 0}},
+        {"thresholded_relu", "hwc_bf16", {8.678e-07, 1.114, 1.856, 1, 3.666e-09, 0}},
+        {"thresholded_relu", "hwc_u8", {0, 0.3857, 0, 1, 0, 0.4783}},
+        {"top_k", "chw", {0, 22.02, 184.8, 1, 0, 0.8469}},
+        {"top_k_positions", "chw", {0, 13.78, 32.68, 1, 4.014e-08, 1.669}},
+        {"transform", "chw", {5.515e-07, 3.763, 0.2879, 1, 0, 0}, "few"},
+        {"transform", "chw", {1.848e-07, 1.584, 0, 1, 6.759e-09, 1.633}, "hwc_bf16"},
+        {"transform", "chw", {1.935e-07, 1.562, 0.1907, 1, 0, 0.7432}, "hwc_f16"},
+        {"transform", "chw", {8.378e-09, 0.7483, 0, 1, 1.169e-08, 1.668}, "hwc_u8"},
+        {"transform", "chw", {2.848e-08, 0.9356, 0, 1, 2.893e-09, 0}, "rows"},
+        {"transform", "chw", {3.934e-07, 2.283, 0, 1, 0, 0}, "three"},
+        {"transform", "chw", {2.034e-07, 1.523, 0, 1, 2.473e-09, 0.2091}, "to_hwc"},
+        {"transform", "chw", {4.768e-11, 1.08, 2.483, 1, 3.356e-09, 0}, "to_hwc_far"},
+        {"transform", "hcw", {1.025e-06, 2.541, 1.583, 1, 0, 0}, "few"},
+        {"transform", "hcw", {4.725e-07, 1.254, 0, 1, 8.605e-09, 1.592}, "hwc_bf16"},
+        {"transform", "hcw", {5.777e-07, 1.245, 0, 1, 6.547e-09, 0}, "hwc_f16"},
+        {"transform", "hcw", {2.265e-07, 0.8792, 0, 1, 1.167e-08, 1.765}, "hwc_u8"},
+        {"transform", "hcw", {7.175e-08, 0.9685, 0, 1, 2.799e-09, 0}, "rows"},
+        {"transform", "hcw", {3.857e-07, 2.284, 0, 1, 0, 0}, "three"},
+        {"transform", "hcw", {3.695e-07, 1.381, 0, 1, 1.536e-09, 0.3535}, "to_hwc"},
+        {"transform", "hcw", {7.653e-09, 1.294, 0, 1, 3.811e-10, 0}, "to_hwc_far"},
+        {"transform", "hwc", {2.952e-07, 1.581, 0, 1, 1.077e-09, 0.467}, "from_hwc"},
+        {"transform", "hwc", {2.365e-07, 1.104, 12.75, 1, 7.255e-10, 0.4486}, "from_hwc_aliased"},
+        {"transform", "hwc", {0, 0.9255, 12.25, 1, 0, 0}, "from_hwc_far"},
+        {"transform", "hwc", {1.46e-07, 1.003, 0.01549, 1, 6.709e-10, 0}, "hwc_bf16"},
+        {"transform", "hwc", {7.236e-08, 1.057, 0, 1, 7.238e-10, 0}, "hwc_f16"},
+        {"transform", "hwc", {2.668e-07, 1.315, 0.01126, 1, 5.924e-10, 0}, "hwc_u8"},
+        {"transform", "hwc", {3.22e-07, 2.244, 0, 1, 0, 0}, "three"},
+        {"transform", "hwc_bf16", {8.242e-08, 1.865, 0, 1, 7.516e-09, 2.665}, "chw"},
+        {"transform", "hwc_bf16", {6.685e-07, 6.571, 0.3257, 1, 0, 0}, "few"},
+        {"transform", "hwc_bf16", {3.57e-07, 1.176, 0, 1, 9.566e-09, 2.957}, "hcw"},
+        {"transform", "hwc_bf16", {1.402e-07, 1.041, 0, 1, 8.78e-10, 0}, "hwc"},
+        {"transform", "hwc_bf16", {1.3e-06, 0.4866, 0.5129, 1, 0, 0}, "hwc_f16"},
+        {"transform", "hwc_bf16", {8.616e-07, 0.266, 4.13, 1, 0, 0}, "hwc_u8"},
+        {"transform", "hwc_f16", {1.439e-07, 1.672, 0.2213, 1, 0, 0}, "chw"},
+        {"transform", "hwc_f16", {4.695e-07, 6.157, 0.3709, 1, 0, 0}, "few"},
+        {"transform", "hwc_f16", {6.045e-07, 2.059, 0.09622, 1, 1.728e-09, 0}, "hcw"},
+        {"transform", "hwc_f16", {7.429e-08, 1.029, 0, 1, 8.528e-10, 0}, "hwc"},
+        {"transform", "hwc_f16", {7.102e-07, 0.4797, 0.8068, 1, 0, 0}, "hwc_bf16"},
+        {"transform", "hwc_f16", {7.147e-07, 0.4609, 2.72, 1, 0, 0}, "hwc_u8"},
+        {"transform", "hwc_u8", {5.42e-09, 1.867, 0, 1, 8.879e-09, 1.583}, "chw"},
+        {"transform", "hwc_u8", {3.165e-07, 1.627, 0, 1, 0, 0}, "few"},
+        {"transform", "hwc_u8", {2.414e-07, 1.286, 0, 1, 9.95e-09, 2.636}, "hcw"},
+        {"transform", "hwc_u8", {1.915e-07, 1.055, 0, 1, 8.518e-10, 0}, "hwc"},
+        {"transform", "hwc_u8", {7.076e-07, 0.3223, 3.167, 1, 0, 0}, "hwc_bf16"},
+        {"transform", "hwc_u8", {5.776e-07, 0.4092, 1.3, 1, 0, 0}, "hwc_f16"},
+        {"truncate", "chw", {2.535e-07, 0.9014, 1.057, 1, 0, 0}},
+        {"truncate", "hcw", {2.418e-07, 0.8995, 1.079, 1, 0, 0}},
+        {"truncate", "hwc", {2.275e-07, 0.8983, 1.073, 1, 0, 0}},
+        {"truncate", "hwc_bf16", {4.279e-07, 2.651, 1.646, 1, 2.834e-09, 0}},
+        {"truncate", "hwc_u8", {9.615e-07, 5.07, 0, 1, 0, 0.3072}},
     };
 };
 
@@ -14958,7 +15567,7 @@ struct GemmArgs {
 /// - id: a FixedString, with which the ids of primitives that multiply with it end;
 /// - scratch_floats<Arch>(m, n, k, workers): the number of floats of scratch that run needs;
 /// - run<Arch>(args): noexcept, allocates nothing, gives the same bits for every executor;
-/// - work<Arch>(m, n, k): the work for the analytical cost model.
+/// - work<Arch>(m, n, k): the work for the analytical cost model; work<Arch>(m, n, k, threads) if it depends on them.
 /// SimdGemm (gemm_simd.hpp) and EigenGemm (gemm_eigen.hpp) model this concept.
 template <class G>
 concept Gemm = requires(GemmArgs const& args, int size, std::size_t workers) {
@@ -14971,6 +15580,15 @@ concept Gemm = requires(GemmArgs const& args, int size, std::size_t workers) {
 struct SimdGemm;
 
 namespace gemm {
+/// Returns the work of a product on so many threads, by work<Arch>(m, n, k, threads) where G has that.
+template <class G, class Arch>
+[[nodiscard]] Work work_of(int m, int n, int k, int threads) {
+    if constexpr (requires { G::template work<Arch>(m, n, k, threads); }) {
+        return G::template work<Arch>(m, n, k, threads);
+    } else {
+        return G::template work<Arch>(m, n, k);
+    }
+}
 /// The end of the id of a primitive that multiplies with G, e.g. "-eigen"; empty for the library's own SimdGemm.
 template <class G>
 inline constexpr auto gemm_suffix = [] {
@@ -14985,14 +15603,73 @@ inline constexpr auto gemm_suffix = [] {
 // primsel/gemm/panel.hpp
 // Matrices packed into panels, the order in which a register tile reads them.
 
+// primsel/gemm/multiply_panel.hpp
+// Products of many rows with one panel, tile after tile.
+
 // primsel/gemm/tile.hpp
 // The register tile: the kernel of every product in this room.
+
+// primsel/gemm/tile_set.hpp
+// Which register tiles a program has.
+
+namespace primsel::inline PRIMSEL_ABI::gemm {
+
+/// The tiles that are compiled for an Arch: every_tile, unless Arch::tiles says less. Products in panels for
+/// which there are none are computed by a small loop, with the same bits.
+struct TileSet {
+    /// The widths of panels: bit v for v + 1 vectors.
+    unsigned widths = ~0U;
+    /// The blocks of depthwise convolutions: bits of DepthwiseHwc::block.
+    unsigned depthwise = ~0U;
+    bool row_bias = true;  ///< a bias for each row of C
+    bool residual = true;
+    bool walks = true;   ///< an A that is an image in place, of several taps
+    bool places = true;  ///< the same, of short runs
+    bool places_of_b = true;
+    bool transposed = true;    ///< an A that is stored transposed
+    bool few_channels = true;  ///< Winograd's tiles of fewer than 16 channels
+    bool halves = true;        ///< panels that end with half a vector of columns, where has_halves
+
+    friend bool operator==(TileSet const&, TileSet const&) = default;
+    /// Returns the tiles of both.
+    friend constexpr TileSet operator|(TileSet const& a, TileSet const& b) {
+        return {.widths = a.widths | b.widths,
+                .depthwise = a.depthwise | b.depthwise,
+                .row_bias = a.row_bias || b.row_bias,
+                .residual = a.residual || b.residual,
+                .walks = a.walks || b.walks,
+                .places = a.places || b.places,
+                .places_of_b = a.places_of_b || b.places_of_b,
+                .transposed = a.transposed || b.transposed,
+                .few_channels = a.few_channels || b.few_channels,
+                .halves = a.halves || b.halves};
+    }
+};
+
+inline constexpr TileSet every_tile{};
+inline constexpr TileSet no_tile{.widths = 0,
+                                 .depthwise = 0,
+                                 .row_bias = false,
+                                 .residual = false,
+                                 .walks = false,
+                                 .places = false,
+                                 .places_of_b = false,
+                                 .transposed = false,
+                                 .few_channels = false,
+                                 .halves = false};
+
+template <class Arch>
+inline constexpr TileSet tile_set = every_tile;
+template <class Arch>
+    requires requires { Arch::tiles; }
+inline constexpr TileSet tile_set<Arch> = Arch::tiles;
+
+}  // namespace primsel::inline PRIMSEL_ABI::gemm
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <limits>
-#include <type_traits>
 #include <utility>
 
 namespace primsel::inline PRIMSEL_ABI::gemm {
@@ -15023,12 +15700,12 @@ struct TileArgs {
     /// The end of the memory behind b that later products read. It is prefetched into L2 during this one. Null: no
     /// prefetch.
     const float* fetch_end = nullptr;
-    /// Floats that later products read, such as the next rows of A. They are prefetched into L2 during this one where
-    /// fetch_end asks for nothing.
+    /// Floats that later products read, such as the next rows of A. They are prefetched into L2 during this one, behind
+    /// what fetch_end asks for.
     const float* later = nullptr;
     std::size_t later_floats = 0;
-    /// Whether the parts of a deep panel stay in L1, not only in L2: otherwise each tile reads them from L2, and few
-    /// prefetched lines arrive meanwhile. For a product that is one run in whichever rows it is computed.
+    /// Whether the parts of a deep panel stay in L1 (l1_holds_parts), not only in L2. For a product that is one run in
+    /// whichever rows it is computed.
     bool near_parts = false;
     float* c = nullptr;
     std::size_t c_stride = 0;
@@ -15086,10 +15763,12 @@ PRIMSEL_NOINLINE void finish_edge(TileArgs const& t, const float* sums, int rows
     }
 }
 
-template <class Arch, int rows, int vectors>
+/// Applies the epilogue to a tile and stores it. If `half`, columns are in the lower half of the last vector only.
+template <class Arch, bool half = false, int rows, int vectors>
 PRIMSEL_INLINE void finish(TileArgs const& t, Floats<Arch> (&sums)[rows][vectors]) noexcept {
     const int whole = t.columns / lanes<Arch>;
-    if (whole < vectors && t.columns > whole * lanes<Arch>) {
+    const bool low = half && t.columns == vectors * lanes<Arch> - lanes<Arch> / 2;
+    if (whole < vectors && t.columns > whole * lanes<Arch> && !low) {
         constexpr int line = static_cast<int>(alignment / sizeof(float));
         alignas(alignment) float buffer[rows * line];
         PRIMSEL_UNROLL
@@ -15104,18 +15783,19 @@ PRIMSEL_INLINE void finish(TileArgs const& t, Floats<Arch> (&sums)[rows][vectors
     // row by row, so that neighbouring lines of C are written one after the other. Pointers advance by increments,
     // since computing each address takes longer than a pass.
     using V = Floats<Arch>;
-    const auto each = [&sums, whole, stride = t.c_stride](auto* data, auto const& change) {
+    const auto each = [&, stride = t.c_stride](auto* data, auto const& change) {
         PRIMSEL_UNROLL
         for (int row = 0; row < rows; ++row, data += stride) {
             PRIMSEL_UNROLL
-            for (int v = 0; v < vectors; ++v) {
-                if (v < whole) change(sums[row][v], data + v * lanes<Arch>);
+            for (int v = 0; v < vectors - half; ++v) {
+                if (v < whole) change(sums[row][v], data + v * lanes<Arch>, AllLanes<Arch>{});
             }
+            if (low) change(sums[row][vectors - 1], data + (vectors - 1) * lanes<Arch>, LowLanes<Arch>{});
         }
     };
-    const auto add = [](V& sum, const float* at) { sum += load<Arch>(at); };
+    const auto add = [](V& sum, const float* at, auto const& of) { sum += of.load(at); };
     if (t.accumulate) each(t.c, add);
-    if (t.row_bias != nullptr) {
+    if (tile_set<Arch>.row_bias && t.row_bias != nullptr) {
         PRIMSEL_UNROLL
         for (int row = 0; row < rows; ++row) {
             const V bias = broadcast<Arch>(t.row_bias[row]);
@@ -15126,13 +15806,14 @@ PRIMSEL_INLINE void finish(TileArgs const& t, Floats<Arch> (&sums)[rows][vectors
     if (t.column_bias != nullptr) {
         PRIMSEL_UNROLL
         for (int v = 0; v < vectors; ++v) {
-            if (v >= whole) continue;
-            const V bias = load<Arch>(t.column_bias + v * lanes<Arch>);
+            if (v >= whole && !(low && v + 1 == vectors)) continue;
+            const float* const at = t.column_bias + v * lanes<Arch>;
+            const V bias = half && v + 1 == vectors ? LowLanes<Arch>{}.load(at) : load<Arch>(at);
             PRIMSEL_UNROLL
             for (int row = 0; row < rows; ++row) sums[row][v] += bias;
         }
     }
-    if (t.residual != nullptr) each(t.residual, add);
+    if (tile_set<Arch>.residual && t.residual != nullptr) each(t.residual, add);
     const auto bound = [&sums](auto const& bounded) {
         PRIMSEL_UNROLL
         for (int row = 0; row < rows; ++row) {
@@ -15147,7 +15828,7 @@ PRIMSEL_INLINE void finish(TileArgs const& t, Floats<Arch> (&sums)[rows][vectors
     if (t.clamp.high < std::numeric_limits<float>::infinity()) {
         bound([high = broadcast<Arch>(t.clamp.high)](V const& sum) { return min<Arch>(high, sum); });
     }
-    each(t.c, [](V const& sum, float* at) { store<Arch>(at, sum); });
+    each(t.c, [](V const& sum, float* at, auto const& of) { of.store(at, sum); });
 }
 
 /// Memory to prefetch into L2, and the number of floats for each step of the depth.
@@ -15157,7 +15838,7 @@ struct Fetch {
 };
 
 /// Adds the products of one column of A and one row of B. element(row) returns the column's element in all lanes.
-template <class Arch, int rows, int vectors, class Element>
+template <class Arch, bool half = false, int rows, int vectors, class Element>
 PRIMSEL_INLINE void add_product(Floats<Arch> (&sums)[rows][vectors], const float* b, Element const& element) noexcept {
     Floats<Arch> row_of_b[vectors];
     PRIMSEL_UNROLL
@@ -15166,7 +15847,8 @@ PRIMSEL_INLINE void add_product(Floats<Arch> (&sums)[rows][vectors], const float
     for (int row = 0; row < rows; ++row) {
         const Floats<Arch> of_a = element(row);
         PRIMSEL_UNROLL
-        for (int v = 0; v < vectors; ++v) sums[row][v] = fma<Arch>(of_a, row_of_b[v], sums[row][v]);
+        for (int v = 0; v < vectors - half; ++v) sums[row][v] = fma<Arch>(of_a, row_of_b[v], sums[row][v]);
+        if constexpr (half) add_low_product<Arch>(sums[row][vectors - 1], of_a, row_of_b[vectors - 1]);
     }
 }
 
@@ -15216,22 +15898,23 @@ PRIMSEL_INLINE void add_column(Floats<Arch> (&sums)[rows][vectors], Floats<Arch>
 
 /// Adds the products of some columns of A with as many rows of a panel B. next(step) returns the offset of a column in
 /// the rows of A.
-template <class Arch, int rows, int vectors, class Next>
+template <class Arch, bool half, int rows, int vectors, class Next>
 PRIMSEL_INLINE void add_products(Floats<Arch> (&sums)[rows][vectors], const float* const (&a)[rows], const float* b,
                                  std::ptrdiff_t steps, Next next) noexcept {
     PRIMSEL_UNROLL_TWICE
     for (std::ptrdiff_t step = 0; step < steps; ++step) {
         const std::ptrdiff_t at = next(step);
-        add_product<Arch>(sums, b, [&a, at](int row) { return broadcast<Arch>(a[row][at]); });
+        add_product<Arch, half>(sums, b, [&a, at](int row) { return broadcast<Arch>(a[row][at]); });
         b += vectors * lanes<Arch>;
     }
 }
 
 /// Adds the products of neighbouring columns of A with as many rows of a panel B, and prefetches.
-template <class Arch, int rows, int vectors>
+template <class Arch, bool half = false, int rows, int vectors>
 PRIMSEL_INLINE void add_neighbours(Floats<Arch> (&sums)[rows][vectors], const float* const (&a)[rows], const float* b,
                                    std::ptrdiff_t steps, Fetch& fetch) noexcept {
     constexpr int width = vectors * lanes<Arch>, together = multiplies_by_lane<Arch> ? lanes<Arch> : 1;
+    constexpr auto line = static_cast<int>(alignment / sizeof(float));
     const float* next = fetch.at;
     std::ptrdiff_t first = 0;
     if constexpr (together > 1) {
@@ -15263,8 +15946,11 @@ PRIMSEL_INLINE void add_neighbours(Floats<Arch> (&sums)[rows][vectors], const fl
             add_lane_products<Arch, 3>(sums, b - width, of_a);
         }
     }
-    add_products<Arch>(sums, a, b, steps - first, [&next, first, step = fetch.step](std::ptrdiff_t at) {
+    add_products<Arch, half>(sums, a, b, steps - first, [&next, first, step = fetch.step](std::ptrdiff_t at) {
         __builtin_prefetch(next, 0, 2);
+        if constexpr (width > line) {  // a test in the loop costs tiles of AVX2 a sixth
+            for (std::size_t more = line; more < step; more += line) __builtin_prefetch(next + more, 0, 2);
+        }
         next += step;
         return first + at;
     });
@@ -15274,7 +15960,7 @@ PRIMSEL_INLINE void add_neighbours(Floats<Arch> (&sums)[rows][vectors], const fl
 /// Computes a tile for an A whose columns are neighbours; rows_of_a points to its rows. A single run, as in 1x1
 /// convolutions, and runs short enough to have `places` have paths of their own: setting up the loops would take a
 /// third as long as the products.
-template <class Arch, int rows, int vectors>
+template <class Arch, int rows, int vectors, bool half = false>
 void tile(TileArgs const& t, const float* const* rows_of_a, Fetch fetch) noexcept {
     Floats<Arch> sums[rows][vectors];
     PRIMSEL_UNROLL
@@ -15287,7 +15973,7 @@ void tile(TileArgs const& t, const float* const* rows_of_a, Fetch fetch) noexcep
         PRIMSEL_UNROLL
         for (int row = 0; row < rows; ++row) a[row] = rows_of_a[row] + offset;
     };
-    if (t.places_of_b != nullptr) {
+    if (tile_set<Arch>.places_of_b && t.places_of_b != nullptr) {
         begin_rows(0);
         std::ptrdiff_t first = 0;
         if constexpr (multiplies_by_lane<Arch>) {
@@ -15308,16 +15994,16 @@ void tile(TileArgs const& t, const float* const* rows_of_a, Fetch fetch) noexcep
             }
         }
         for (std::ptrdiff_t step = first; step < t.run; ++step) {
-            add_product<Arch>(sums, t.b + t.places_of_b[step],
-                              [&a, step](int row) { return broadcast<Arch>(a[row][step]); });
+            add_product<Arch, half>(sums, t.b + t.places_of_b[step],
+                                    [&a, step](int row) { return broadcast<Arch>(a[row][step]); });
         }
-    } else if (t.places != nullptr) {
+    } else if (tile_set<Arch>.places && t.places != nullptr) {
         begin_rows(0);
-        add_products<Arch>(sums, a, t.b, t.outer * t.inner * t.run,
-                           [place = t.places](std::ptrdiff_t) mutable { return *place++; });
-    } else if (t.outer == 1 && t.inner == 1) {
+        add_products<Arch, half>(sums, a, t.b, t.outer * t.inner * t.run,
+                                 [place = t.places](std::ptrdiff_t) mutable { return *place++; });
+    } else if (!tile_set<Arch>.walks || (t.outer == 1 && t.inner == 1)) {
         begin_rows(0);
-        add_neighbours<Arch>(sums, a, t.b, t.run, fetch);
+        add_neighbours<Arch, half>(sums, a, t.b, t.run, fetch);
     } else {
         const std::ptrdiff_t run = t.run;
         const float* b = t.b;
@@ -15325,13 +16011,13 @@ void tile(TileArgs const& t, const float* const* rows_of_a, Fetch fetch) noexcep
             for (int inner = 0; inner < t.inner; ++inner) {
                 begin_rows(static_cast<std::size_t>(outer) * t.outer_step +
                            static_cast<std::size_t>(inner) * t.inner_step);
-                add_neighbours<Arch>(sums, a, b, run, fetch);
+                add_neighbours<Arch, half>(sums, a, b, run, fetch);
                 b += run * (vectors * lanes<Arch>);
             }
             b += static_cast<std::ptrdiff_t>(t.skipped_of_b) * (vectors * lanes<Arch>);
         }
     }
-    finish<Arch>(t, sums);
+    finish<Arch, half>(t, sums);
 }
 
 /// Computes a tile for an A that is stored transposed: its rows are neighbours. The steps of the depth may be too long
@@ -15376,10 +16062,24 @@ void tile_transposed(TileArgs const& t) noexcept {
 using TileKernel = void (*)(TileArgs const&, const float* const*, Fetch) noexcept;
 
 /// The tile kernels of 1 to most_rows rows: entry [rows - 1].
-template <class Arch, int vectors>
+template <class Arch, int vectors, bool half = false>
 inline constexpr auto tile_kernels = []<int... i>(std::integer_sequence<int, i...>) {
-    return std::array<TileKernel, sizeof...(i)>{&tile<Arch, i + 1, vectors>...};
+    return std::array<TileKernel, sizeof...(i)>{&tile<Arch, i + 1, vectors, half>...};
 }(std::make_integer_sequence<int, most_rows<Arch, vectors>>{});
+
+}  // namespace primsel::inline PRIMSEL_ABI::gemm
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <limits>
+#include <type_traits>
+
+#if defined(__unix__) || defined(__APPLE__)
+#include <unistd.h>
+#endif
+
+namespace primsel::inline PRIMSEL_ABI::gemm {
 
 /// Calls work(integral_constant) with the number of vectors in a panel of `width` floats.
 template <class Arch, int vectors = panel_vectors<Arch>, class Work>
@@ -15419,9 +16119,22 @@ private:
     std::ptrdiff_t places_[most];
 };
 
+/// Prefetches into L1 the residual of a tile, and what it writes: a few lines of each row, which a processor does not
+/// foresee. It pays for deep tiles (256 to 1024 channels at 14x14 1.02 to 1.05, 64 to 256 at 56x56 0.99).
+PRIMSEL_INLINE void fetch_ends(TileArgs const& t, int rows) noexcept {
+    constexpr int line = static_cast<int>(alignment / sizeof(float));
+    std::size_t at = 0;
+    for (int row = 0; row < rows; ++row, at += t.c_stride) {
+        for (int column = 0; column < t.columns; column += line) {
+            __builtin_prefetch(t.residual + at + column, 0, 3);
+            __builtin_prefetch(t.c + at + column, 1, 3);
+        }
+    }
+}
+
 /// Multiplies rows [first, last) of A with one panel, in tiles of nearly equal height: 49 rows are 4 x 6 + 5 x 5
 /// instead of 8 x 6 + 1.
-template <class Arch, int vectors>
+template <class Arch, int vectors, bool half>
 void multiply_rows(TileArgs t, int first, int last) noexcept {
     constexpr int most = most_rows<Arch, vectors>;
     const int rows = last - first, tiles = (rows + most - 1) / most;
@@ -15436,20 +16149,18 @@ void multiply_rows(TileArgs t, int first, int last) noexcept {
     const float* row_of_image = t.a + static_cast<std::size_t>(first / t.row_length) * t.row_step;
     const float* next = row_of_image + static_cast<std::size_t>(column) * t.a_stride;
     const float* rows_of_a[most];
-    // Each tile prefetches its share of the floats that the product reads.
-    const std::size_t depth = static_cast<std::size_t>(t.outer * t.inner * t.run);
-    const float* const end = t.b + depth * static_cast<std::size_t>(vectors * lanes<Arch>);
-    Fetch fetch{t.b, 0};
-    if (t.fetch_end > end) {
-        const std::size_t width = std::min(static_cast<std::size_t>(t.fetch_end - end) / depth,
-                                           static_cast<std::size_t>(vectors * lanes<Arch>));
-        fetch = {end, width / static_cast<std::size_t>(tiles)};
-    } else if (t.later_floats > 0) {
-        const std::size_t steps = depth * static_cast<std::size_t>(tiles);
-        fetch = {t.later, (t.later_floats + steps - 1) / steps};
-    }
+    // Each tile prefetches its share of what later products read: as many floats of B as this one reads, then t.later.
+    const std::size_t depth = static_cast<std::size_t>(t.outer * t.inner * t.run),
+                      panel = depth * static_cast<std::size_t>(vectors * lanes<Arch>),
+                      steps = depth * static_cast<std::size_t>(tiles);
+    const float* const end = t.b + panel;
+    std::size_t of_b = t.fetch_end > end ? std::min(static_cast<std::size_t>(t.fetch_end - end), panel) : 0;
+    Fetch fetch{of_b > 0 ? end : t.b, 0};
+    if (of_b + t.later_floats > 0) fetch.step = (of_b + t.later_floats + steps - 1) / steps;
+    if (of_b == 0 && t.later_floats > 0) fetch.at = t.later;
+    const bool fetches_ends = t.residual != nullptr && depth >= 256;
     Places places;
-    if (Places::pay<Arch>(t, tiles)) t.places = places.of(t);
+    if (tile_set<Arch>.places && Places::pay<Arch>(t, tiles)) t.places = places.of(t);
     for (int i = 0; i < tiles; ++i) {
         const int count = rows / tiles + (i < rows % tiles ? 1 : 0);
         for (int row = 0; row < count; ++row) {
@@ -15461,8 +16172,12 @@ void multiply_rows(TileArgs t, int first, int last) noexcept {
                 column = 0;
             }
         }
-        tile_kernels<Arch, vectors>[static_cast<std::size_t>(count - 1)](t, rows_of_a, fetch);
-        fetch.at += fetch.step * depth;
+        if (fetches_ends) fetch_ends(t, count);
+        tile_kernels<Arch, vectors, half>[static_cast<std::size_t>(count - 1)](t, rows_of_a, fetch);
+        const std::size_t fetched = fetch.step * depth;
+        fetch.at += fetched;
+        if (of_b > 0 && fetched >= of_b && t.later_floats > 0) fetch.at = t.later;
+        of_b -= std::min(of_b, fetched);
         t.c += static_cast<std::size_t>(count) * t.c_stride;
         if (t.row_bias != nullptr) t.row_bias += count;
         if (t.residual != nullptr) t.residual += static_cast<std::size_t>(count) * t.c_stride;
@@ -15471,60 +16186,141 @@ void multiply_rows(TileArgs t, int first, int last) noexcept {
 
 /// The floats of a panel that stay in L2 beside as many prefetched ones.
 inline constexpr int part_floats = l2_floats / 16 * 3;
-/// Those that stay in L1 beside rows of A.
+/// Those that stay in an L1 of 48 kB beside rows of A.
 inline constexpr int near_part_floats = 8 << 10;
+
+/// Returns whether L1 holds parts of near_part_floats, or its size is unknown. While tiles read a panel from L2, few
+/// prefetched lines arrive. An L1 of 32 kB holds no such part, and smaller parts lose more than they save. As the parts
+/// decide the bits of deep sums, these differ between processors with such an L1 and others.
+[[nodiscard]] inline bool l1_holds_parts() noexcept {
+#if defined(_SC_LEVEL1_DCACHE_SIZE)
+    // Not initialised at its first use, which takes a lock of the C++ library: programs of frozen networks may lack it.
+    static constinit std::atomic<int> answer = -1;
+    if (const int known = answer.load(std::memory_order_relaxed); known >= 0) return known != 0;
+    const long bytes = ::sysconf(_SC_LEVEL1_DCACHE_SIZE);  // 0 or -1 where it is unknown
+    const bool holds = bytes <= 0 || bytes > static_cast<long>(near_part_floats * sizeof(float));
+    answer.store(holds ? 1 : 0, std::memory_order_relaxed);
+    return holds;
+#else
+    return true;
+#endif
+}
+
+/// Computes rows [first, last) of C as multiply_rows does, with the same bits, but without a tile: for the rare product
+/// that the TileSet of the Arch leaves out. `width`: of the panel, in floats. The strides are the
+/// distances between rows and columns of A.
+template <class Arch>
+PRIMSEL_NOINLINE void multiply_rows_slowly(TileArgs const& t, int first, int last, int width, std::size_t row_stride,
+                                           std::size_t column_stride) noexcept {
+    alignas(alignment) float sums[alignment / sizeof(float)];
+    for (int row = first; row < last; ++row) {
+        TileArgs of_row = t;
+        const auto down = static_cast<std::size_t>(row);
+        of_row.c += down * t.c_stride;
+        if (t.row_bias != nullptr) of_row.row_bias += down;
+        if (t.residual != nullptr) of_row.residual += down * t.c_stride;
+        const float* const a = t.a + static_cast<std::size_t>(row / t.row_length) * t.row_step +
+                               static_cast<std::size_t>(row % t.row_length) * row_stride;
+        for (int column = 0; column < t.columns; column += lanes<Arch>) {
+            auto sum = broadcast<Arch>(0.0F);
+            const float* b = t.b + column;
+            for (int outer = 0; outer < t.outer; ++outer) {
+                for (int inner = 0; inner < t.inner; ++inner) {
+                    const float* from = a + static_cast<std::size_t>(outer) * t.outer_step +
+                                        static_cast<std::size_t>(inner) * t.inner_step;
+                    for (int i = 0; i < t.run; ++i, b += width, from += column_stride) {
+                        sum = fma<Arch>(broadcast<Arch>(*from), load<Arch>(b), sum);
+                    }
+                }
+                b += t.skipped_of_b * width;
+            }
+            store<Arch>(sums, sum);
+            of_row.columns = std::min(column + lanes<Arch>, t.columns);
+            finish_edge<Arch>(of_row, sums, 1, column);
+        }
+    }
+}
+
+/// Multiplies rows [first, last) of A with one panel that is `width` floats wide and fits the caches.
+template <class Arch>
+void multiply_part(TileArgs const& t, int first, int last, int width) noexcept {
+    constexpr TileSet set = tile_set<Arch>;
+    if ((!set.row_bias && t.row_bias != nullptr) || (!set.residual && t.residual != nullptr) ||
+        (!set.walks && (t.outer != 1 || t.inner != 1))) {
+        return multiply_rows_slowly<Arch>(t, first, last, width, t.a_stride, 1);
+    }
+    with_vectors<Arch>(width, [&]<int vectors>(std::integral_constant<int, vectors>) {
+        if constexpr ((set.widths >> (vectors - 1) & 1) != 0) {
+            // Halves of single vectors gain little, those of full panels are rare.
+            if constexpr (set.halves && has_halves<Arch> && vectors > 1 && vectors < panel_vectors<Arch>) {
+                if (t.columns <= vectors * lanes<Arch> - lanes<Arch> / 2) {
+                    return multiply_rows<Arch, vectors, true>(t, first, last);
+                }
+            }
+            multiply_rows<Arch, vectors, false>(t, first, last);
+        } else {
+            multiply_rows_slowly<Arch>(t, first, last, width, t.a_stride, 1);
+        }
+    });
+}
 
 /// Multiplies rows [first, last) of A with one panel that is `width` floats wide. A panel too large for L2 is taken in
 /// parts, whose sums are added up in C. The parts do not depend on the number of rows, so that the bits do not depend
 /// on how rows are divided among threads.
 template <class Arch>
 void multiply_panel(TileArgs const& t, int first, int last, int width) noexcept {
-    with_vectors<Arch>(width, [&]<int vectors>(std::integral_constant<int, vectors>) {
-        const int depth = t.outer * t.inner * t.run, most = t.near_parts ? near_part_floats : part_floats,
-                  parts = (depth * width + most - 1) / most;
-        if (parts < 2) return multiply_rows<Arch, vectors>(t, first, last);
-        TileArgs part = t;
-        int* const split = t.outer > 1 ? &part.outer : t.inner > 1 ? &part.inner : &part.run;
-        const std::size_t step = t.outer > 1 ? t.outer_step : t.inner > 1 ? t.inner_step : 1;
-        // Nothing is passed over within a kernel row.
-        if (t.outer == 1) part.skipped_of_b = 0;
-        const int whole = *split, size = (whole + parts - 1) / parts;
-        part.later_floats = t.later_floats / static_cast<std::size_t>(parts);
-        for (int begin = 0; begin < whole; begin += size) {
-            const bool last_part = begin + size >= whole;
-            *split = last_part ? whole - begin : size;
-            part.a = t.a + static_cast<std::size_t>(begin) * step;
-            part.accumulate = t.accumulate || begin > 0;
-            part.row_bias = last_part ? t.row_bias : nullptr;
-            part.column_bias = last_part ? t.column_bias : nullptr;
-            part.residual = last_part ? t.residual : nullptr;
-            part.clamp = last_part ? t.clamp : Clamp{};
-            multiply_rows<Arch, vectors>(part, first, last);
-            part.b += static_cast<std::size_t>(part.outer * (part.inner * part.run + part.skipped_of_b)) *
-                      static_cast<std::size_t>(width);
-            if (part.later_floats > 0) part.later += part.later_floats;
-        }
-    });
+    const int depth = t.outer * t.inner * t.run, most = t.near_parts ? near_part_floats : part_floats,
+              parts = (depth * width + most - 1) / most;
+    if (parts < 2) return multiply_part<Arch>(t, first, last, width);
+    TileArgs part = t;
+    int* const split = t.outer > 1 ? &part.outer : t.inner > 1 ? &part.inner : &part.run;
+    const std::size_t step = t.outer > 1 ? t.outer_step : t.inner > 1 ? t.inner_step : 1;
+    // Nothing is passed over within a kernel row.
+    if (t.outer == 1) part.skipped_of_b = 0;
+    const int whole = *split, size = (whole + parts - 1) / parts;
+    part.later_floats = t.later_floats / static_cast<std::size_t>(parts);
+    for (int begin = 0; begin < whole; begin += size) {
+        const bool last_part = begin + size >= whole;
+        *split = last_part ? whole - begin : size;
+        part.a = t.a + static_cast<std::size_t>(begin) * step;
+        part.accumulate = t.accumulate || begin > 0;
+        part.row_bias = last_part ? t.row_bias : nullptr;
+        part.column_bias = last_part ? t.column_bias : nullptr;
+        part.residual = last_part ? t.residual : nullptr;
+        part.clamp = last_part ? t.clamp : Clamp{};
+        multiply_part<Arch>(part, first, last, width);
+        part.b += static_cast<std::size_t>(part.outer * (part.inner * part.run + part.skipped_of_b)) *
+                  static_cast<std::size_t>(width);
+        if (part.later_floats > 0) part.later += part.later_floats;
+    }
 }
 
 /// Multiplies a transposed A with one panel. It needs fewer kernels: full tiles, then halves, pairs and single rows.
 template <class Arch>
 void multiply_panel_transposed(TileArgs t, int rows, int width) noexcept {
+    constexpr TileSet set = tile_set<Arch>;
+    if ((!set.row_bias && t.row_bias != nullptr) || (!set.residual && t.residual != nullptr)) {
+        return multiply_rows_slowly<Arch>(t, 0, rows, width, 1, t.a_stride);
+    }
     with_vectors<Arch>(width, [&]<int vectors>(std::integral_constant<int, vectors>) {
-        constexpr int most = most_rows<Arch, vectors>;
-        const auto run = [&]<int count>(std::integral_constant<int, count>) {
-            for (; rows >= count; rows -= count) {
-                tile_transposed<Arch, count, vectors>(t);
-                t.a += count;
-                t.c += static_cast<std::size_t>(count) * t.c_stride;
-                if (t.row_bias != nullptr) t.row_bias += count;
-                if (t.residual != nullptr) t.residual += static_cast<std::size_t>(count) * t.c_stride;
-            }
-        };
-        run(std::integral_constant<int, most>{});
-        run(std::integral_constant<int, most / 2>{});
-        run(std::integral_constant<int, 2>{});
-        run(std::integral_constant<int, 1>{});
+        if constexpr (!set.transposed || (set.widths >> (vectors - 1) & 1) == 0) {
+            multiply_rows_slowly<Arch>(t, 0, rows, width, 1, t.a_stride);
+        } else {
+            constexpr int most = most_rows<Arch, vectors>;
+            const auto run = [&]<int count>(std::integral_constant<int, count>) {
+                for (; rows >= count; rows -= count) {
+                    tile_transposed<Arch, count, vectors>(t);
+                    t.a += count;
+                    t.c += static_cast<std::size_t>(count) * t.c_stride;
+                    if (t.row_bias != nullptr) t.row_bias += count;
+                    if (t.residual != nullptr) t.residual += static_cast<std::size_t>(count) * t.c_stride;
+                }
+            };
+            run(std::integral_constant<int, most>{});
+            run(std::integral_constant<int, most / 2>{});
+            run(std::integral_constant<int, 2>{});
+            run(std::integral_constant<int, 1>{});
+        }
     });
 }
 
@@ -15823,19 +16619,29 @@ struct SimdGemm {
     }
 
     template <class Arch>
-    [[nodiscard]] static Work work(int m, int n, int k) {
+    [[nodiscard]] static Work work(int m, int n, int k, int threads = 1) {
         const double rows = m, columns = gemm::padded_columns<Arch>(n), depth = k;
         const double packed = 4.0 * depth * columns, a = 4.0 * rows * depth, c = 4.0 * rows * n;
         // Where a panel writes a few lines of every row, and C is beyond L2, that takes half as long again.
         const bool is_scattered =
             !pack_at_first(m, n) && c > sizeof(float) * l2_floats && panels_at_once<Arch>(m, n, k) == 1;
+        const bool first = pack_at_first(m, n);
+        const auto panels = static_cast<double>(gemm::panel_count<Arch>(n)),
+                   groups = static_cast<double>(panel_groups<Arch>(m, n, k, static_cast<std::size_t>(threads)));
         return Work{}  // The cost of calling a product and of its set-up.
-            .add({.rate = Rate::scalar, .operations = 100, .bytes = 8, .working_set = 8})
-            .add({.rate = Rate::vector, .operations = 0, .bytes = 2 * packed, .working_set = packed})
+            .add({.rate = Rate::scalar, .operations = 100, .bytes = 8, .working_set = 8, .blocks = 1})
+            .add({.rate = Rate::vector,
+                  .operations = 0,
+                  .bytes = 2 * packed,
+                  .working_set = packed,
+                  .blocks = first ? panels : groups,
+                  .loops = 1})
             .add({.rate = Rate::gemm,
                   .operations = gemm::tile_operations<Arch>(rows, n, depth),
                   .bytes = a + packed + (is_scattered ? 3 : 2) * c,
-                  .working_set = a + packed + c});
+                  .working_set = a + packed + c,
+                  .blocks = first ? static_cast<double>(row_blocks<Arch>(m)) * panels : groups,
+                  .loops = first ? 1.0 : 0.0});
     }
 
     /// The panels that are packed together: as many as fill a quarter of L2, at most 16, if C is larger than twice L2;
@@ -15849,6 +16655,22 @@ struct SimdGemm {
     }
 
 private:
+    /// The blocks of rows that share a panel.
+    template <class Arch>
+    [[nodiscard]] static constexpr std::size_t row_blocks(int m) {
+        return static_cast<std::size_t>((m + gemm::block_rows<Arch> - 1) / gemm::block_rows<Arch>);
+    }
+    /// The panels that a thread packs together, and the groups of so many.
+    template <class Arch>
+    [[nodiscard]] static constexpr std::size_t group_panels(int m, int n, int k, std::size_t threads) {
+        const auto panels = static_cast<std::size_t>(gemm::panel_count<Arch>(n));
+        return std::min(panels_at_once<Arch>(m, n, k), (panels + threads - 1) / threads);
+    }
+    template <class Arch>
+    [[nodiscard]] static constexpr std::size_t panel_groups(int m, int n, int k, std::size_t threads) {
+        const std::size_t each = group_panels<Arch>(m, n, k, threads);
+        return (static_cast<std::size_t>(gemm::panel_count<Arch>(n)) + each - 1) / each;
+    }
     [[nodiscard]] static constexpr bool pack_at_first(int m, int n) { return n <= m; }
     template <class Arch>
     [[nodiscard]] static constexpr std::size_t panel_floats(int k) {
@@ -15900,12 +16722,12 @@ private:
             gemm::pack_panel(args.b, args.k, first, std::min(columns, args.n - first), columns,
                              args.scratch + static_cast<std::size_t>(first) * depth);
         });
-        const auto blocks = static_cast<std::size_t>((args.m + rows - 1) / rows);
-        args.executor.parallel_for(blocks * panels, [&args, depth, panels](std::size_t i, std::size_t) {
-            const int begin = static_cast<int>(i / panels) * rows, first = static_cast<int>(i % panels) * width;
-            run_panel<Arch>(args, begin, std::min(begin + rows, args.m), first,
-                            args.scratch + static_cast<std::size_t>(first) * depth);
-        });
+        args.executor.parallel_for(
+            row_blocks<Arch>(args.m) * panels, [&args, depth, panels](std::size_t i, std::size_t) {
+                const int begin = static_cast<int>(i / panels) * rows, first = static_cast<int>(i % panels) * width;
+                run_panel<Arch>(args, begin, std::min(begin + rows, args.m), first,
+                                args.scratch + static_cast<std::size_t>(first) * depth);
+            });
     }
 
     template <class Arch>
@@ -15914,24 +16736,25 @@ private:
         const std::size_t panel_size = panel_floats<Arch>(args.k), threads = args.executor.concurrency(),
                           panels = static_cast<std::size_t>(gemm::panel_count<Arch>(args.n)),
                           most = panels_at_once<Arch>(args.m, args.n, args.k),
-                          at_once = std::min(most, (panels + threads - 1) / threads);
+                          at_once = group_panels<Arch>(args.m, args.n, args.k, threads);
         const int rows = most > 1 ? 28 / gemm::tile_rows<Arch> * gemm::tile_rows<Arch> : args.m;
-        args.executor.parallel_for((panels + at_once - 1) / at_once, [&](std::size_t group, std::size_t worker) {
-            const std::size_t begin = group * at_once, end = std::min(begin + at_once, panels);
-            float* const packed = args.scratch + worker * most * panel_size;
-            const auto first = [](std::size_t panel) { return static_cast<int>(panel) * width; };
-            for (std::size_t panel = begin; panel < end; ++panel) {
-                const int columns = gemm::panel_columns<Arch>(first(panel), args.n);
-                gemm::pack_panel(args.b, args.k, first(panel), std::min(columns, args.n - first(panel)), columns,
-                                 packed + (panel - begin) * panel_size);
-            }
-            for (int row = 0; row < args.m; row += rows) {
+        args.executor.parallel_for(
+            panel_groups<Arch>(args.m, args.n, args.k, threads), [&](std::size_t group, std::size_t worker) {
+                const std::size_t begin = group * at_once, end = std::min(begin + at_once, panels);
+                float* const packed = args.scratch + worker * most * panel_size;
+                const auto first = [](std::size_t panel) { return static_cast<int>(panel) * width; };
                 for (std::size_t panel = begin; panel < end; ++panel) {
-                    run_panel<Arch>(args, row, std::min(row + rows, args.m), first(panel),
-                                    packed + (panel - begin) * panel_size);
+                    const int columns = gemm::panel_columns<Arch>(first(panel), args.n);
+                    gemm::pack_panel(args.b, args.k, first(panel), std::min(columns, args.n - first(panel)), columns,
+                                     packed + (panel - begin) * panel_size);
                 }
-            }
-        });
+                for (int row = 0; row < args.m; row += rows) {
+                    for (std::size_t panel = begin; panel < end; ++panel) {
+                        run_panel<Arch>(args, row, std::min(row + rows, args.m), first(panel),
+                                        packed + (panel - begin) * panel_size);
+                    }
+                }
+            });
     }
 };
 
@@ -15964,14 +16787,11 @@ private:
 
 namespace primsel::inline PRIMSEL_ABI::op::detail {
 
-/// The floats of a block: enough to hide the cost of dispatching it, few enough to stay in L2.
-inline constexpr std::size_t block_floats = l2_floats / 16;
-
 /// Calls f(first, last), or f(first, last, worker) if f takes a worker, for ranges that cover [0, count); each item
 /// stands for item_floats floats of work.
 template <class F>
 void for_ranges(ExecutorRef executor, std::size_t count, std::size_t item_floats, F const& f) noexcept {
-    const std::size_t items = std::max(block_floats / std::max(item_floats, std::size_t{1}), std::size_t{1});
+    const std::size_t items = std::max(op_block_floats / std::max(item_floats, std::size_t{1}), std::size_t{1});
     executor.parallel_for((count + items - 1) / items, [&f, items, count](std::size_t block, std::size_t worker) {
         const std::size_t first = block * items, last = std::min(first + items, count);
         if constexpr (std::invocable<F const&, std::size_t, std::size_t, std::size_t>) {
@@ -16040,13 +16860,6 @@ PRIMSEL_INLINE void store_up_to(float* dst, Floats<Arch> const& value, std::size
     for (std::size_t i = 0; i < n; ++i) dst[i] = all[i];
 }
 
-/// Whether one instruction loads or stores four neighbouring vectors: ARM's.
-inline constexpr bool has_fours =
-#if defined(__aarch64__)
-    true;
-#else
-    false;
-#endif
 template <class Arch>
 PRIMSEL_INLINE void load_four(const float* src, Floats<Arch> (&to)[4]) {
 #if defined(__aarch64__)
@@ -16448,7 +17261,7 @@ inline constexpr float density_at_zero = 0.39894228F;  // of the normal distribu
 template <class Arch>
 PRIMSEL_INLINE Floats<Arch> softplus(Floats<Arch> const& x) {
     using V = Floats<Arch>;
-    const V e = exp<Arch>(-xsimd::abs(x));
+    const V e = exp<Arch, false>(-xsimd::abs(x));
     // log(1 + e) = 2 artanh(s) with s = e / (2 + e) <= 1 / 3. The rest of the series is below 2e-9 of it. 2 s is
     // computed first, as it may be the smallest number.
     const V twice = quotient<Arch>(e, fma<Arch>(e, V(0.5F), V(1.0F))), square = V(0.25F) * twice * twice;
@@ -16476,15 +17289,17 @@ PRIMSEL_INLINE Floats<Arch> hyperbolic_tangent(Floats<Arch> const& x) {
 template <class Arch>
 PRIMSEL_INLINE Floats<Arch> error_function(Floats<Arch> const& x) {
     using V = Floats<Arch>;
-    const V held = clamp<Arch>(x, V(-4.25F), V(4.25F)), square = held * held;
-    V above(2.04198815e-6F), below(3.80040833e-5F);
-    for (const float p : {2.84805359e-4F, 3.77948356e-3F, 5.27899012e-2F, 1.90780963e-1F, 1.12837915F}) {
-        above = fma<Arch>(above, square, V(p));
-    }
-    for (const float q : {1.16518137e-3F, 1.49971877e-2F, 1.14256332e-1F, 5.02407947e-1F, 1.0F}) {
-        below = fma<Arch>(below, square, V(q));
-    }
-    return clamp<Arch>(quotient<Arch>(held * above, below), V(-1.0F), V(1.0F));
+    const V held = smaller<Arch>(V(4.25F), larger<Arch>(V(-4.25F), x)), square = held * held, fourth = square * square;
+    // By pairs of terms: chains are short, and ARM copies fewer constants, which its multiply-adds overwrite.
+    const auto polynomial = [&](float a, float b, float c, float d, float e, float f) PRIMSEL_INLINE_LAMBDA {
+        const V low = fma<Arch>(square, V(b), V(a)), middle = fma<Arch>(square, V(d), V(c)),
+                high = fma<Arch>(square, V(f), V(e));
+        return fma<Arch>(fma<Arch>(high, fourth, middle), fourth, low);
+    };
+    const V above =
+        polynomial(1.12837915F, 1.90780963e-1F, 5.27899012e-2F, 3.77948356e-3F, 2.84805359e-4F, 2.04198815e-6F);
+    const V below = polynomial(1.0F, 5.02407947e-1F, 1.14256332e-1F, 1.49971877e-2F, 1.16518137e-3F, 3.80040833e-5F);
+    return smaller<Arch>(V(1.0F), larger<Arch>(V(-1.0F), quotient<Arch>(held * above, below)));
 }
 
 /// Returns sin(x + quarters * pi / 2), so cos(x) for one quarter, within 2 ulps.
@@ -16521,7 +17336,7 @@ PRIMSEL_INLINE Floats<Arch> sine(Floats<Arch> const& x) {
 template <class Arch>
 PRIMSEL_INLINE Floats<Arch> mish_term(Floats<Arch> const& x) {
     using V = Floats<Arch>;
-    const V e = exp<Arch>(min<Arch>(V(20.0F), x));
+    const V e = exp<Arch, false>(min<Arch>(V(20.0F), x));
     return e * (e + V(2.0F));
 }
 
@@ -16563,19 +17378,29 @@ namespace primsel::inline PRIMSEL_ABI {
 /// - std::size_t packed_floats(params, input shape): the floats that pack writes;
 /// - void pack<L>(params, input shape, weights, dst): for the same L as run, the same for every Arch; writes all of
 /// dst.
+/// If pack does not need the whole input shape, it also has
+/// - Shape packed_for(params, input shape): equal for inputs for which pack writes the same.
 template <class Params>
 struct Op;
 
 /// An op's kernel for a layout L that is not strided: run<Arch>, work<Arch> and in_place, as in Op; in_place may be
 /// missing. It writes also what the layout has between elements. An op with weights has
 /// - Precision precision, double error_bound, as a Primitive;
-/// - std::size_t packed_bytes(params, input shape) and void pack<L>(params, input shape, weights, dst), as in Op.
+/// - std::size_t packed_bytes(params, input shape) and void pack<L>(params, input shape, weights, dst), as in Op;
+/// packed_for is that of Op if it has none.
 ///
 /// Or a kernel of which the weights or products alone have elements like those of L. Its inputs and result are floats
 /// in the strided layout `tensors`; it packs for that layout, and also has a std::string_view id. Without weights and
 /// with the precision int8 it rounds its inputs to the bytes of their ranges. Either may have scratch_floats, as in Op.
 template <class Params, class L>
 struct OpIn;
+
+/// True if an op compiled for the Arch gets one image at a time, which Arch::one_image says.
+template <class Arch>
+inline constexpr bool one_image = requires { requires Arch::one_image; };
+/// False if the pools compiled for the Arch get no images whose rows are contiguous, which Arch::no_planes says.
+template <class Arch>
+inline constexpr bool pools_planes = !requires { requires Arch::no_planes; };
 
 /// True if the op has weights.
 template <class Params>
@@ -16695,11 +17520,23 @@ private:
         const auto each = [&args](auto const& function) {
             const float* src = args.src[0];
             float* dst = args.dst;
-            op::detail::for_elements<Arch>(args.executor, args.dst_shape.size() * static_cast<std::size_t>(args.batch),
-                                           [=](std::size_t at, std::size_t n) {
-                                               const V x = op::detail::load_up_to<Arch>(src + at, n);
-                                               op::detail::store_up_to<Arch>(dst + at, function(x), n);
-                                           });
+            op::detail::for_ranges(args.executor, args.dst_shape.size() * static_cast<std::size_t>(args.batch), 1,
+                                   [=](std::size_t at, std::size_t last) {
+                                       // A local copy stays in registers, although dst might alias it.
+                                       const auto apply = function;
+                                       // g++ loads each constant of a long function again for every pass of this loop.
+                                       for (; on_arm && at + 4 * V::size <= last; at += 4 * V::size) {
+                                           V x[4];
+                                           op::detail::load_four<Arch>(src + at, x);
+                                           PRIMSEL_UNROLL
+                                           for (V& one : x) one = apply(one);
+                                           op::detail::store_four<Arch>(dst + at, x);
+                                       }
+                                       for (; at < last; at += V::size) {
+                                           const V x = op::detail::load_up_to<Arch>(src + at, last - at);
+                                           op::detail::store_up_to<Arch>(dst + at, apply(x), last - at);
+                                       }
+                                   });
         };
         const auto held = [&each](Clamp bounds) {
             each([low = V(bounds.low), high = V(bounds.high)](V const& x) { return clamp<Arch>(x, low, high); });
@@ -16945,7 +17782,7 @@ private:
                     return xsimd::select(x > V(0.0F), dy, xsimd::select(x < V(0.0F), -dy, V(0.0F)));
                 });
             case ActivationKind::erf:  // 2 / sqrt(pi) * exp(-x^2)
-                return each([](V const& x, V const& dy) { return dy * V(1.128379167F) * exp<Arch>(-(x * x)); });
+                return each([](V const& x, V const& dy) { return dy * V(1.128379167F) * exp<Arch, false>(-(x * x)); });
             case ActivationKind::softplus:
                 return each([](V const& x, V const& dy) { return quotient<Arch>(dy, V(1.0F) + exp<Arch>(-x)); });
             case ActivationKind::silu:
@@ -16983,7 +17820,8 @@ private:
                 return each([](V const& x, V const& dy) {
                     const V share =
                         V(0.5F) * (V(1.0F) + op::detail::error_function<Arch>(x * V(op::detail::root_of_half)));
-                    return dy * fma<Arch>(x * V(op::detail::density_at_zero), exp<Arch>(V(-0.5F) * x * x), share);
+                    return dy *
+                           fma<Arch>(x * V(op::detail::density_at_zero), exp<Arch, false>(V(-0.5F) * x * x), share);
                 });
             case ActivationKind::sin:
                 return each([](V const& x, V const& dy) { return dy * op::detail::sine<Arch, 1>(x); });
@@ -17170,7 +18008,7 @@ PRIMSEL_INLINE void copy_part(const float* src, float* dst, std::size_t floats, 
 /// for a block.
 template <class F>
 void for_row_parts(ExecutorRef executor, std::size_t rows, std::size_t row_floats, F const& f) noexcept {
-    const std::size_t parts = (row_floats + block_floats - 1) / block_floats;
+    const std::size_t parts = (row_floats + op_block_floats - 1) / op_block_floats;
     for_ranges(executor, rows * parts, row_floats / parts, [&f, parts](std::size_t first, std::size_t last) {
         std::size_t row = first / parts, part = first % parts;
         for (std::size_t item = first; item < last; ++item) {
@@ -17225,7 +18063,8 @@ public:
     /// element_floats floats of work.
     template <class F>
     void for_each_row(ExecutorRef executor, F const& f, std::size_t element_floats = 1) const noexcept {
-        const std::size_t floats = row_floats() * element_floats, parts = (floats + block_floats - 1) / block_floats;
+        const std::size_t floats = row_floats() * element_floats,
+                          parts = (floats + op_block_floats - 1) / op_block_floats;
         for_ranges(executor, rows() * parts, floats / parts, [this, parts, &f](std::size_t first, std::size_t last) {
             std::array<std::size_t, max_rank> place{};
             Offsets at{};
@@ -18144,6 +18983,7 @@ private:
 // A view of images by rows that serves all strided layouts: chw, hcw and hwc, and each of them with rows and columns
 // exchanged.
 
+#include <algorithm>
 #include <cstddef>
 
 namespace primsel::inline PRIMSEL_ABI::op::detail {
@@ -18178,15 +19018,15 @@ void with_rows_outside(Params const& params, Params const& other, OpArgs const& 
     f(other, rotated, exchanged(from), exchanged(to));
 }
 
-/// Rows of one image that are contiguous in memory: those of one channel, or one row of several channels. If the
+/// Rows of one image that follow each other in memory: those of one channel, or one row of several channels. If the
 /// channels of a pixel are contiguous, a row has all of them, and c is 0.
 struct RowRange {
     std::size_t image;
     Coord first;
     int count;
-    bool of_one_channel;
+    bool downwards;  ///< whether the rows differ in h, not in c
     [[nodiscard]] Coord operator[](int i) const {
-        return of_one_channel ? Coord{first.c, first.h + i, 0} : Coord{first.c + i, first.h, 0};
+        return downwards ? Coord{first.c, first.h + i, 0} : Coord{first.c + i, first.h, 0};
     }
 };
 
@@ -18195,12 +19035,17 @@ template <class F>
 void for_rows(ExecutorRef executor, int batch, Shape shape, Strides strides, F const& f) noexcept {
     const bool planes = strides.c > strides.h, together = strides.w != 1;
     const auto outer = static_cast<std::size_t>(planes ? shape.c : shape.h);
-    const int inner = planes ? shape.h : together ? 1 : shape.c;
     for_ranges(executor, static_cast<std::size_t>(batch) * outer, shape.size() / outer,
                [=, &f](std::size_t first, std::size_t last) {
-                   for (std::size_t item = first; item < last; ++item) {
+                   for (std::size_t item = first, items = 1; item < last; item += items) {
                        const auto at = static_cast<int>(item % outer);
-                       f(RowRange{item / outer, planes ? Coord{at, 0, 0} : Coord{0, at, 0}, inner, planes});
+                       if (together && !planes) items = std::min(last - item, outer - item % outer);
+                       f(RowRange{.image = item / outer,
+                                  .first = planes ? Coord{at, 0, 0} : Coord{0, at, 0},
+                                  .count = planes     ? shape.h
+                                           : together ? static_cast<int>(items)
+                                                      : shape.c,
+                                  .downwards = planes || together});
                    }
                });
 }
@@ -18290,6 +19135,16 @@ struct Op<ConvTransposeParams> {
             return sizes.groups * sizes.k * (1 + sizes.taps * sizes.c);
         }
         return sizes.groups * sizes.blocks * sizes.block_floats();
+    }
+
+    /// The channels, and numbers of the form that an image of this size takes.
+    [[nodiscard]] static Shape packed_for(ConvTransposeParams const& params, Shape input) {
+        if (is_narrow(params, input)) {
+            Shape form = packed_for(exchanged_axes(params), op::detail::exchanged(input));
+            form.h = 2;
+            return form;
+        }
+        return {.c = input.c, .h = 1, .w = Products(params, input, params.output({&input, 1})).pay ? 2 : 1};
     }
 
     template <StridedLayout L>
@@ -18557,7 +19412,7 @@ private:
         const auto taps = static_cast<std::size_t>(params.kernel.h) * static_cast<std::size_t>(params.kernel.w),
                    channels = static_cast<std::size_t>(out.c);
         // Some rows of a channel at a time: a multiple of the stride, as rows that are so far apart have the same taps.
-        const int band = (static_cast<int>(op::detail::block_floats) / out.w / params.stride.h + 1) * params.stride.h;
+        const int band = (static_cast<int>(op_block_floats) / out.w / params.stride.h + 1) * params.stride.h;
         const auto bands = static_cast<std::size_t>((out.h + band - 1) / band);
         op::detail::for_ranges(args.executor, static_cast<std::size_t>(args.batch) * channels * bands,
                                out.pixels() / bands * taps / 4,
@@ -19016,7 +19871,8 @@ public:
     [[nodiscard]] static OpCounts work(std::size_t outputs, std::size_t depth) {
         const std::size_t panels = (outputs + panel - 1) / panel;
         return {.operations = widening * static_cast<double>(outputs) * static_cast<double>(depth),
-                .rows = static_cast<double>(panels * ((depth + block - 1) / block))};
+                .rows = static_cast<double>(panels * ((depth + block - 1) / block)),
+                .blocks = static_cast<double>(blocks_of<Arch>(outputs, depth, 1).count())};
     }
 
     /// Returns the work for several images at once. A tile of few images takes as long as one of eight vectors, which
@@ -19030,7 +19886,8 @@ public:
             busy += std::max(T::next(left), (8 + T::vectors - 1) / T::vectors);
         }
         return {.operations = widening * static_cast<double>(columns * busy) * static_cast<double>(depth),
-                .rows = static_cast<double>(images * panels * ((depth + block - 1) / block))};
+                .rows = static_cast<double>(images * panels * ((depth + block - 1) / block)),
+                .blocks = static_cast<double>(blocks_of<Arch>(outputs, depth, images).count())};
     }
 
     [[nodiscard]] static std::size_t packed_bytes(std::size_t k, std::size_t depth) {
@@ -19067,9 +19924,10 @@ public:
                     });
     }
 
-    template <class Arch>
+    /// `one`: there is one image.
+    template <class Arch, bool one = false>
     static void run(DenseParams const& params, OpArgs const& args) noexcept {
-        panels<Arch>(params, args);
+        panels<Arch, one>(params, args);
     }
     /// Computes k outputs of one image of at most a block's elements on this thread, with the bits of run(). As many
     /// panels are summed at a time as hide the latency of additions.
@@ -19245,23 +20103,34 @@ private:
     struct Images {
         std::size_t first, last;
     };
-
+    /// The blocks that threads share: groups of panels that an image reads at the same time, and single panels, each
+    /// for parts of so many images.
+    struct Blocks {
+        std::size_t groups, single, images, parts;
+        [[nodiscard]] std::size_t count() const { return groups + single * parts; }
+    };
     template <class Arch>
+    [[nodiscard]] static Blocks blocks_of(std::size_t k, std::size_t depth, std::size_t batch) {
+        const std::size_t groups = batch == 1 ? k / (panel * streams<Arch>) : 0, images = part_images(k, depth);
+        return {groups, (k + panel - 1) / panel - groups * streams<Arch>, images, (batch + images - 1) / images};
+    }
+
+    template <class Arch, bool one>
     static void panels(DenseParams const& params, OpArgs const& args) noexcept {
-        const auto k = static_cast<std::size_t>(params.k);
+        const auto k = static_cast<std::size_t>(params.k), batch = static_cast<std::size_t>(args.batch);
         constexpr std::size_t together = streams<Arch>;
-        const std::size_t count = (k + panel - 1) / panel, groups = args.batch == 1 ? k / (panel * together) : 0;
-        const std::size_t single = count - groups * together, batch = static_cast<std::size_t>(args.batch),
-                          images = part_images(k, args.src_shape[0].size()), parts = (batch + images - 1) / images;
-        args.executor.parallel_for(groups + single * parts, [=, &params, &args](std::size_t i, std::size_t) {
+        const Blocks blocks = blocks_of<Arch>(k, args.src_shape[0].size(), batch);
+        const auto [groups, single, images, parts] = blocks;
+        args.executor.parallel_for(blocks.count(), [=, &params, &args, groups = groups, single = single,
+                                                    images = images](std::size_t i, std::size_t) {
             if (i < groups) return side_by_side<Arch>(params, args, i * together * panel);
             const std::size_t part = (i - groups) / single, first = part * images;
             const std::size_t begin = (groups * together + (i - groups) % single) * panel;
             const Images of_part{first, std::min(first + images, batch)};
             if (panel_width(k - begin) == panel) {
-                one_panel<Arch, panel>(params, args, begin, of_part);
+                one_panel<Arch, panel, one>(params, args, begin, of_part);
             } else {
-                one_panel<Arch, half>(params, args, begin, of_part);
+                one_panel<Arch, half, one>(params, args, begin, of_part);
             }
         });
     }
@@ -19311,10 +20180,11 @@ private:
         }
     };
 
-    template <class Arch, std::size_t width>
+    template <class Arch, std::size_t width, bool one>
     static void one_panel(DenseParams const& params, OpArgs const& args, std::size_t begin,
                           Images part_of_batch) noexcept {
         using T = Tiles<Arch, width>;
+        constexpr std::size_t most_images = one ? 1 : DensePanels::most_images;
         const std::size_t depth = args.src_shape[0].size(), k = static_cast<std::size_t>(params.k);
         const Panel<const float> packed = panel_at(args.weights, begin, k, depth);
         alignas(64) double totals[most_images * width];
@@ -19335,16 +20205,20 @@ private:
                                  .k = k,
                                  .outputs = std::min(width, k - begin),
                                  .clamp = args.clamp};
-                std::size_t image = images / T::many * T::many;
-                for (std::size_t at = 0; at < part.outputs; at += T::narrow * lanes<Arch>) {
-                    for (std::size_t n = 0; n < image; n += T::many) {
-                        add_block<Arch, width, T::many, T::narrow>(part, n, at);
+                if constexpr (one) {
+                    add_block<Arch, width, 1>(part, 0);
+                } else {
+                    std::size_t image = images / T::many * T::many;
+                    for (std::size_t at = 0; at < part.outputs; at += T::narrow * lanes<Arch>) {
+                        for (std::size_t n = 0; n < image; n += T::many) {
+                            add_block<Arch, width, T::many, T::narrow>(part, n, at);
+                        }
                     }
-                }
-                while (image < images) {
-                    const std::size_t next = T::next(images - image);
-                    add_last<Arch, width, T::several>(part, image, next);
-                    image += next;
+                    while (image < images) {
+                        const std::size_t next = T::next(images - image);
+                        add_last<Arch, width, T::several>(part, image, next);
+                        image += next;
+                    }
                 }
                 weights += count * width;
             }
@@ -19526,7 +20400,7 @@ struct DenseImages {
     }
     template <class Arch>
     static void run(DenseParams const& params, OpArgs const& args) noexcept {
-        Panels::template run<Arch>(params, args);
+        Panels::template run<Arch, one_image<Arch>>(params, args);
     }
 };
 
@@ -19607,6 +20481,10 @@ struct Op<DenseRowsParams> {
     }
     [[nodiscard]] static std::size_t packed_floats(DenseRowsParams const& params, Shape input) {
         return floats_for_bytes(Rows::packed_bytes(params, input));
+    }
+    /// Every row meets the same weights.
+    [[nodiscard]] static Shape packed_for(DenseRowsParams const&, Shape input) {
+        return {.c = 1, .h = 1, .w = input.w};
     }
     template <StridedLayout L>
         requires std::same_as<L, chw>
@@ -20030,6 +20908,14 @@ struct PoolAxis {
     /// Returns the part of a window inside the image: [first, last).
     [[nodiscard]] std::ptrdiff_t first(std::ptrdiff_t out) const { return std::max(begin(out), std::ptrdiff_t{0}); }
     [[nodiscard]] std::ptrdiff_t last(std::ptrdiff_t out) const { return std::min(begin(out) + size, in); }
+    /// Returns the outputs whose windows lie inside the image: [first_whole(outputs), last_whole(outputs)).
+    [[nodiscard]] std::ptrdiff_t first_whole(std::ptrdiff_t outputs) const {
+        return std::min((before + step - 1) / step, outputs);
+    }
+    [[nodiscard]] std::ptrdiff_t last_whole(std::ptrdiff_t outputs) const {
+        const std::ptrdiff_t room = in - size + before;
+        return std::max(room < 0 ? 0 : std::min(room / step + 1, outputs), first_whole(outputs));
+    }
     /// Returns the divisor of an average.
     [[nodiscard]] std::ptrdiff_t counted(std::ptrdiff_t out) const {
         return count_pad ? std::min(begin(out) + size, in + after) - begin(out) : last(out) - first(out);
@@ -20187,14 +21073,20 @@ void pool_columns(PoolAxis const& axis, std::span<const OutputRow> all, std::ptr
     }
 }
 
-/// Computes windows of so many taps, all inside the image, where channels are contiguous. It computes `outputs` pixels;
-/// from one to the next, taps advance by `step` floats and results by `pixel` floats.
-template <class Arch, class Reduction, std::size_t taps>
-void pool_whole(std::array<const float*, taps> at, std::size_t step, float* to, std::size_t pixel, std::size_t channels,
-                std::ptrdiff_t outputs, float divide_by) noexcept {
+/// Computes some outputs of a row by pool_pixels, from `first` on. Their windows have size x size taps, all inside the
+/// image.
+template <class Arch, class Reduction, std::size_t size>
+void pool_whole(PoolAxis const& axis, OutputRow const& row, std::size_t pixel, std::size_t channels,
+                std::ptrdiff_t first, std::ptrdiff_t outputs) noexcept {
     using V = Floats<Arch>;
-    constexpr std::size_t width = lanes<Arch>;
-    const V divisor(divide_by);
+    constexpr std::size_t width = lanes<Arch>, taps = size * size;
+    const std::size_t step = static_cast<std::size_t>(axis.step) * pixel;
+    std::array<const float*, taps> at;
+    for (std::size_t tap = 0; tap < taps; ++tap) {
+        at[tap] = row.window[tap / size] + (static_cast<std::size_t>(axis.begin(first)) + tap % size) * pixel;
+    }
+    float* to = row.dst + static_cast<std::size_t>(first) * pixel;
+    [[maybe_unused]] const V divisor(row.counted * static_cast<float>(size));
     const auto reduce = [&](auto const& load_at, std::size_t c) {
         V sum = load_at(at[0] + c);
         PRIMSEL_UNROLL
@@ -20204,68 +21096,76 @@ void pool_whole(std::array<const float*, taps> at, std::size_t step, float* to, 
         if constexpr (Reduction::averages) sum = quotient<Arch>(sum, divisor);
         return sum;
     };
-    std::size_t moved = 0;
-    for (; outputs > 0; --outputs, to += pixel) {
-        std::size_t c = 0;
-        for (; has_fours && c + 4 * width <= channels; c += 4 * width) {
-            V sums[4];
-            load_four<Arch>(at[0] + moved + c, sums);
+    std::size_t done = 0;
+    // ARM takes four vectors of channels, a cache line, of all outputs, then the next four.
+    for (; on_arm && done + 4 * width <= channels; done += 4 * width) {
+        std::array<const float*, taps> from = at;
+        for (const float*& tap : from) tap += done;
+        float* dst = to + done;
+        const auto add = [&](std::size_t tap, V(&sums)[4]) PRIMSEL_INLINE_LAMBDA {
+            V next[4];
+            load_four<Arch>(from[tap], next);
+            from[tap] += step;
             PRIMSEL_UNROLL
-            for (std::size_t tap = 1; tap < taps; ++tap) {
-                V next[4];
-                load_four<Arch>(at[tap] + moved + c, next);
-                PRIMSEL_UNROLL
-                for (std::size_t v = 0; v < 4; ++v) sums[v] = Reduction::template apply<Arch>(sums[v], next[v]);
+            for (std::size_t v = 0; v < 4; ++v) sums[v] = Reduction::template apply<Arch>(sums[v], next[v]);
+        };
+        if constexpr (size == 3 && !Reduction::averages) {
+            if (axis.step == 2) {  // a window's last column is the first of the next window
+                V shared[4];
+                load_four<Arch>(from[0], shared);
+                add(3, shared), add(6, shared);
+                for (std::ptrdiff_t out = 0; out < outputs; ++out, dst += pixel) {
+                    V last[4];
+                    load_four<Arch>(from[2], last);
+                    from[2] += step;
+                    add(1, shared), add(4, shared), add(7, shared);
+                    add(5, last), add(8, last);
+                    PRIMSEL_UNROLL
+                    for (std::size_t v = 0; v < 4; ++v) {  // g++ would copy four vectors to one another's neighbours
+                        store<Arch>(dst + v * width, Reduction::template apply<Arch>(shared[v], last[v]));
+                        shared[v] = last[v];
+                    }
+                }
+                continue;
             }
+        }
+        for (std::ptrdiff_t out = 0; out < outputs; ++out, dst += pixel) {
+            V sums[4];
+            load_four<Arch>(from[0], sums);
+            from[0] += step;
+            PRIMSEL_UNROLL
+            for (std::size_t tap = 1; tap < taps; ++tap) add(tap, sums);
             PRIMSEL_UNROLL
             for (std::size_t v = 0; v < 4; ++v) {
                 if constexpr (Reduction::averages) sums[v] = quotient<Arch>(sums[v], divisor);
             }
-            store_four<Arch>(to + c, sums);
+            store_four<Arch>(dst, sums);
         }
+    }
+    if (on_arm && done == channels) return;
+    for (; outputs > 0; --outputs, to += pixel) {
+        std::size_t c = done;
         for (; c + width <= channels; c += width) {
-            store<Arch>(to + c, reduce([](const float* from) { return load<Arch>(from); }, moved + c));
+            store<Arch>(to + c, reduce([](const float* from) { return load<Arch>(from); }, c));
         }
         if (const std::size_t rest = channels - c; rest > 0) {
-            store_up_to<Arch>(
-                to + c, reduce([rest](const float* from) { return load_up_to<Arch>(from, rest); }, moved + c), rest);
+            store_up_to<Arch>(to + c, reduce([rest](const float* from) { return load_up_to<Arch>(from, rest); }, c),
+                              rest);
         }
-        if constexpr (has_fours) {
-            moved += step;  // one number instead of a pointer for each tap
-        } else {
-            for (const float*& tap : at) tap += step;
-        }
+        for (const float*& tap : at) tap += step;
     }
 }
 
 /// The most taps of a window that are summed as one block.
 inline constexpr std::size_t longest_short_window = 64;
 
-/// Computes one row of outputs where channels are contiguous and pixels are `pixel` floats apart in src and dst.
+/// Computes outputs [begin, end) of a row by pool_pixels.
 template <class Arch, class Reduction>
-void pool_pixels(PoolAxis const& axis, OutputRow const& row, std::size_t pixel, std::size_t channels,
-                 std::ptrdiff_t outputs) noexcept {
+void pool_any_pixels(PoolAxis const& axis, OutputRow const& row, std::size_t pixel, std::size_t channels,
+                     std::ptrdiff_t begin, std::ptrdiff_t end) noexcept {
     using V = Floats<Arch>;
     constexpr std::size_t width = lanes<Arch>, several = 4;
-    // Windows of 2x2 or 3x3 taps that lie inside the image.
-    const auto whole = [&]<std::size_t size>(std::ptrdiff_t out) {
-        std::ptrdiff_t count = 0;
-        while (out + count < outputs && axis.begin(out + count) + axis.size <= axis.in) ++count;
-        std::array<const float*, size * size> at;
-        for (std::size_t tap = 0; tap < at.size(); ++tap) {
-            at[tap] = row.window[tap / size] + (static_cast<std::size_t>(axis.begin(out)) + tap % size) * pixel;
-        }
-        pool_whole<Arch, Reduction>(at, static_cast<std::size_t>(axis.step) * pixel,
-                                    row.dst + static_cast<std::size_t>(out) * pixel, pixel, channels, count,
-                                    row.counted * static_cast<float>(axis.counted(out)));
-        return count;
-    };
-    for (std::ptrdiff_t out = 0; out < outputs; ++out) {
-        if (axis.begin(out) >= 0 && static_cast<std::size_t>(axis.size) == row.window.count) {
-            if (axis.size == 2) out += whole.template operator()<2>(out);
-            if (axis.size == 3) out += whole.template operator()<3>(out);
-            if (out >= outputs) break;
-        }
+    for (std::ptrdiff_t out = begin; out < end; ++out) {
         const auto first = static_cast<std::size_t>(axis.first(out)), last = static_cast<std::size_t>(axis.last(out));
         float* to = row.dst + static_cast<std::size_t>(out) * pixel;
         const double divisor = static_cast<double>(row.counted) * static_cast<double>(axis.counted(out));
@@ -20294,6 +21194,27 @@ void pool_pixels(PoolAxis const& axis, OutputRow const& row, std::size_t pixel, 
                    [c, n = channels - c](const float* src, std::size_t) { return load_up_to<Arch>(src + c, n); });
             store_up_to<Arch>(to + c, result[0], channels - c);
         }
+    }
+}
+
+/// Computes rows of outputs where channels are contiguous and pixels are `pixel` floats apart in src and dst.
+template <class Arch, class Reduction>
+void pool_pixels(PoolAxis const& axis, std::span<const OutputRow> rows, std::size_t pixel, std::size_t channels,
+                 std::ptrdiff_t outputs) noexcept {
+    const std::ptrdiff_t first = axis.first_whole(outputs), last = axis.last_whole(outputs);
+    for (OutputRow const& row : rows) {
+        const bool short_window = axis.size == 2 || axis.size == 3;
+        if (!short_window || row.window.count != static_cast<std::size_t>(axis.size) || first == last) {
+            pool_any_pixels<Arch, Reduction>(axis, row, pixel, channels, 0, outputs);
+            continue;
+        }
+        if (first > 0) pool_any_pixels<Arch, Reduction>(axis, row, pixel, channels, 0, first);
+        if (axis.size == 2) {
+            pool_whole<Arch, Reduction, 2>(axis, row, pixel, channels, first, last - first);
+        } else {
+            pool_whole<Arch, Reduction, 3>(axis, row, pixel, channels, first, last - first);
+        }
+        if (last < outputs) pool_any_pixels<Arch, Reduction>(axis, row, pixel, channels, last, outputs);
     }
 }
 
@@ -20438,7 +21359,7 @@ void global_pool(OpArgs const& args, Strides from) noexcept {
     const auto h = static_cast<std::size_t>(in.h), w = static_cast<std::size_t>(in.w);
     const float* src = args.src[0];
     float* dst = args.dst;
-    if (from.w != 1) {
+    if (!pools_planes<Arch> || from.w != 1) {
         const PoolAxis axis{in.w, in.w, 1, 0, 0, false};
         const std::size_t group = 4 * lanes<Arch>, groups = (channels + group - 1) / group;
         for_ranges(args.executor, images * groups, group * in.pixels(), [=](std::size_t first, std::size_t last) {
@@ -20447,27 +21368,29 @@ void global_pool(OpArgs const& args, Strides from) noexcept {
                 const OutputRow row{.window = {src + image * in.size() + c, h, from.h},
                                     .counted = static_cast<float>(in.h),
                                     .dst = dst + image * channels + c};
-                pool_pixels<Arch, Reduction>(axis, row, channels, std::min(group, channels - c), 1);
+                pool_pixels<Arch, Reduction>(axis, {&row, 1}, channels, std::min(group, channels - c), 1);
             }
         });
         return;
     }
-    const auto pixels = static_cast<double>(in.pixels());
-    if (from.h == w && from.c == in.pixels()) {
-        for_ranges(args.executor, images * channels, in.pixels(), [=](std::size_t first, std::size_t last) {
-            reduce_contiguous<Arch, Reduction>(src + first * in.pixels(), last - first, in.pixels(), pixels,
-                                               dst + first);
-        });
-        return;
-    }
-    for_ranges(args.executor, images * channels, in.pixels(), [=](std::size_t first, std::size_t last) {
-        std::size_t image = first / channels, c = first % channels;
-        for (std::size_t item = first; item < last; ++item) {
-            const float* channel = src + image * in.size() + c * from.c;
-            dst[item] = reduce_rows<Arch, Reduction>({channel, h, from.h}, w, pixels);
-            if (++c == channels) c = 0, ++image;
+    if constexpr (pools_planes<Arch>) {
+        const auto pixels = static_cast<double>(in.pixels());
+        if (from.h == w && from.c == in.pixels()) {
+            for_ranges(args.executor, images * channels, in.pixels(), [=](std::size_t first, std::size_t last) {
+                reduce_contiguous<Arch, Reduction>(src + first * in.pixels(), last - first, in.pixels(), pixels,
+                                                   dst + first);
+            });
+            return;
         }
-    });
+        for_ranges(args.executor, images * channels, in.pixels(), [=](std::size_t first, std::size_t last) {
+            std::size_t image = first / channels, c = first % channels;
+            for (std::size_t item = first; item < last; ++item) {
+                const float* channel = src + image * in.size() + c * from.c;
+                dst[item] = reduce_rows<Arch, Reduction>({channel, h, from.h}, w, pixels);
+                if (++c == channels) c = 0, ++image;
+            }
+        });
+    }
 }
 
 }  // namespace op::detail
@@ -22967,21 +23890,23 @@ void pool(PoolParams const& params, OpArgs const& args, Strides from, Strides to
     if (from.w != 1 && from.c == 1 && is_separated<Arch>(across, std::min(down.size, down.in), out.c)) {
         return pool_each_axis<Arch, Reduction>(down, across, args);
     }
-    const auto of_plane = is_small<Arch>(down, across)
-                              ? across.size == 3 ? &pool_small<Arch, Reduction, 3> : &pool_small<Arch, Reduction, 5>
-                          : is_sliding<Arch>(down, across, out.w) ? &pool_sliding<Arch, Reduction>
-                                                                  : nullptr;
-    if (from.w == 1 && of_plane != nullptr) {
-        return for_ranges(args.executor, static_cast<std::size_t>(args.batch) * static_cast<std::size_t>(out.c),
-                          out.pixels(), [=, src = args.src[0], dst = args.dst](std::size_t begin, std::size_t end) {
-                              const auto channels = static_cast<std::size_t>(out.c);
-                              for (std::size_t item = begin; item < end; ++item) {
-                                  const std::size_t image = item / channels, c = item % channels;
-                                  const PooledPlane plane{src + image * in.size() + c * from.c, from.h,
-                                                          dst + image * out.size() + c * to.c, to.h};
-                                  of_plane(down, across, plane, out.h, out.w);
-                              }
-                          });
+    if constexpr (pools_planes<Arch>) {
+        const auto of_plane = is_small<Arch>(down, across)
+                                  ? across.size == 3 ? &pool_small<Arch, Reduction, 3> : &pool_small<Arch, Reduction, 5>
+                              : is_sliding<Arch>(down, across, out.w) ? &pool_sliding<Arch, Reduction>
+                                                                      : nullptr;
+        if (from.w == 1 && of_plane != nullptr) {
+            return for_ranges(args.executor, static_cast<std::size_t>(args.batch) * static_cast<std::size_t>(out.c),
+                              out.pixels(), [=, src = args.src[0], dst = args.dst](std::size_t begin, std::size_t end) {
+                                  const auto channels = static_cast<std::size_t>(out.c);
+                                  for (std::size_t item = begin; item < end; ++item) {
+                                      const std::size_t image = item / channels, c = item % channels;
+                                      const PooledPlane plane{src + image * in.size() + c * from.c, from.h,
+                                                              dst + image * out.size() + c * to.c, to.h};
+                                      of_plane(down, across, plane, out.h, out.w);
+                                  }
+                              });
+        }
     }
     for_rows(args.executor, args.batch, out, to, [=, src = args.src[0], dst = args.dst](RowRange const& range) {
         constexpr int several = 16;
@@ -22998,11 +23923,13 @@ void pool(PoolParams const& params, OpArgs const& args, Strides from, Strides to
                            .dst = dst + range.image * out.size() + c * to.c + h * to.h};
             }
             const std::span<const OutputRow> some(rows, static_cast<std::size_t>(count));
-            if (from.w == 1) {
-                pool_columns<Arch, Reduction>(across, some, out.w);
-            } else {
-                for (OutputRow const& row : some) pool_pixels<Arch, Reduction>(across, row, from.w, from.w, out.w);
+            if constexpr (pools_planes<Arch>) {
+                if (from.w == 1) {
+                    pool_columns<Arch, Reduction>(across, some, out.w);
+                    continue;
+                }
             }
+            pool_pixels<Arch, Reduction>(across, some, from.w, from.w, out.w);
         }
     });
 }
@@ -23797,6 +24724,10 @@ struct Op<RecurrentParams> {
     }
     [[nodiscard]] static std::size_t packed_floats(RecurrentParams const& params, Shape input) {
         return params.reads_weights ? 0 : floats_of_parts(params, Extents(params, input));
+    }
+    /// Every step of every sequence meets the same weights.
+    [[nodiscard]] static Shape packed_for(RecurrentParams const&, Shape input) {
+        return {.c = 1, .h = 1, .w = input.w};
     }
     template <StridedLayout L>
         requires std::same_as<L, chw>
@@ -24749,6 +25680,7 @@ namespace primsel::inline PRIMSEL_ABI {
 
 namespace tensor {
 
+inline constexpr std::size_t transposed_at_once = 256;
 template <Layout L>
 inline constexpr bool has_rows = std::same_as<L, chw> || std::same_as<L, hcw>;
 /// True where both layouts keep each row of w contiguous, so that a transform moves whole rows.
@@ -24771,11 +25703,15 @@ void move_rows(Shape shape, const float* src, float* dst, ExecutorRef executor) 
     });
 }
 
+/// Returns the blocks in which transpose_matrix writes so many rows of its result.
+[[nodiscard]] constexpr std::size_t transpose_blocks(std::size_t columns) {
+    return (columns + transposed_at_once - 1) / transposed_at_once;
+}
 /// Transposes a matrix of channels by pixels, or back: converts between chw or hcw and hwc.
 inline void transpose_matrix(std::size_t rows, std::size_t columns, const float* src, std::size_t src_stride,
                              float* dst, std::size_t dst_stride, ExecutorRef executor) noexcept {
-    constexpr std::size_t block = 256;
-    executor.parallel_for((columns + block - 1) / block, [=](std::size_t i, std::size_t) {
+    constexpr std::size_t block = transposed_at_once;
+    executor.parallel_for(transpose_blocks(columns), [=](std::size_t i, std::size_t) {
         transpose_columns(src, src_stride, dst, dst_stride, rows, i * block, std::min((i + 1) * block, columns));
     });
 }
@@ -25210,7 +26146,7 @@ struct Op<ResizeParams> {
                                       : ""};
         }
         const std::size_t row_floats = width * (together ? static_cast<std::size_t>(output.c) : 1),
-                          ranges = output.size() / std::max(op::detail::block_floats, row_floats) + 1;
+                          ranges = output.size() / std::max(op_block_floats, row_floats) + 1;
         const double places = 20.0 * static_cast<double>(ranges * (width + vector));
         if (!nearest && across.stays()) {
             OpCounts counts = op::detail::row_counts<Arch>(output.size() / row_floats, row_floats, 3);
@@ -25749,13 +26685,13 @@ private:
         constexpr std::size_t width = lanes<Arch>;
         V top(lowest);
         for (std::size_t c = 0; c < count; c += width) {
-            top = max<Arch>(top, op::detail::load_up_to<Arch>(src + c, count - c, lowest));
+            top = larger<Arch>(top, op::detail::load_up_to<Arch>(src + c, count - c, lowest));
         }
         top = V(op::detail::fold_lanes<Arch>(top, [](float a, float b) { return a > b ? a : b; }));
         const V powers =
             op::detail::reduce_terms<Arch, op::detail::Average>((count + width - 1) / width, [=](std::size_t i) {
                 const std::size_t c = i * width;
-                const V power = exp<Arch>(op::detail::load_up_to<Arch>(src + c, count - c, lowest) - top);
+                const V power = exp<Arch, false>(op::detail::load_up_to<Arch>(src + c, count - c, lowest) - top);
                 op::detail::store_up_to<Arch>(dst + c, power, count - c);
                 return power;
             });
@@ -25780,14 +26716,14 @@ private:
                     const float* from = src + line * count;
                     V even = op::detail::load_up_to<Arch>(from, count, lowest), odd = even;
                     for (std::size_t c = width; c < count; c += 2 * width) {
-                        odd = max<Arch>(odd, op::detail::load_up_to<Arch>(from + c, count - c, lowest));
+                        odd = larger<Arch>(odd, op::detail::load_up_to<Arch>(from + c, count - c, lowest));
                         if (c + width >= count) break;
-                        even =
-                            max<Arch>(even, op::detail::load_up_to<Arch>(from + c + width, count - c - width, lowest));
+                        even = larger<Arch>(even,
+                                            op::detail::load_up_to<Arch>(from + c + width, count - c - width, lowest));
                     }
-                    result[0] = max<Arch>(even, odd);
+                    result[0] = larger<Arch>(even, odd);
                 },
-                [](V(&low)[1], V const(&high)[1]) PRIMSEL_INLINE_LAMBDA { low[0] = max<Arch>(low[0], high[0]); },
+                [](V(&low)[1], V const(&high)[1]) PRIMSEL_INLINE_LAMBDA { low[0] = larger<Arch>(low[0], high[0]); },
                 [&top](std::size_t, std::size_t, V const(&result)[1]) { store<Arch>(top, result[0]); });
             op::detail::for_folded_rows<Arch, 1>(
                 n,
@@ -25797,7 +26733,8 @@ private:
                     const V largest(top[line]);
                     V even(0.0F), odd(0.0F);
                     const auto power = [=](std::size_t c, std::size_t rest) PRIMSEL_INLINE_LAMBDA {
-                        const V value = exp<Arch>(op::detail::load_up_to<Arch>(from + c, rest, lowest) - largest);
+                        const V value =
+                            exp<Arch, false>(op::detail::load_up_to<Arch>(from + c, rest, lowest) - largest);
                         op::detail::store_up_to<Arch>(to + c, value, rest);
                         return value;
                     };
@@ -25860,14 +26797,14 @@ private:
         }
         for (std::size_t c = 0; c < count; ++c) {
             for (std::size_t i = 0; i < lines; i += width) {
-                store<Arch>(top + i, max<Arch>(load<Arch>(top + i),
-                                               op::detail::load_up_to<Arch>(src + c * inner + i, lines - i)));
+                store<Arch>(top + i, larger<Arch>(load<Arch>(top + i),
+                                                  op::detail::load_up_to<Arch>(src + c * inner + i, lines - i)));
             }
         }
         for (std::size_t c = 0; c < count; ++c) {
             for (std::size_t i = 0; i < lines; i += width) {
-                const V power =
-                    exp<Arch>(op::detail::load_up_to<Arch>(src + c * inner + i, lines - i) - load<Arch>(top + i));
+                const V power = exp<Arch, false>(op::detail::load_up_to<Arch>(src + c * inner + i, lines - i) -
+                                                 load<Arch>(top + i));
                 op::detail::store_up_to<Arch>(dst + c * inner + i, power, lines - i);
                 store<Arch>(sum + i, load<Arch>(sum + i) + power);
             }
@@ -25899,10 +26836,10 @@ private:
         const std::size_t step = overlaps ? width : inner, n = overlaps ? width : lines;
         V top(lowest);
         for (std::size_t i = 0; i < count; ++i) {
-            top = max<Arch>(top, op::detail::load_up_to<Arch>(src + i * inner, lines));
+            top = larger<Arch>(top, op::detail::load_up_to<Arch>(src + i * inner, lines));
         }
         const V sum = op::detail::reduce_terms<Arch, op::detail::Average>(count, [=](std::size_t i) {
-            const V power = exp<Arch>(op::detail::load_up_to<Arch>(src + i * inner, lines) - top);
+            const V power = exp<Arch, false>(op::detail::load_up_to<Arch>(src + i * inner, lines) - top);
             op::detail::store_up_to<Arch>(powers + i * step, power, n);
             return power;
         });
@@ -26729,6 +27666,18 @@ inline constexpr bool runs_in =
     requires(Params const& params, OpArgs const& args) { Op<Params>::template run<Arch, L>(params, args); };
 
 namespace kernels::detail {
+/// The packed_for of the first of these kernels that has one; null if none has.
+template <class Params, class Kernel, class... Others>
+constexpr auto packed_for_of() -> decltype(OpEntry::packed_for) {
+    if constexpr (requires(Params const& params, Shape input) { Kernel::packed_for(params, input); }) {
+        return
+            [](AnyLayer const& layer, Shape input) { return Kernel::packed_for(*std::get_if<Params>(&layer), input); };
+    } else if constexpr (sizeof...(Others) > 0) {
+        return packed_for_of<Params, Others...>();
+    } else {
+        return nullptr;
+    }
+}
 /// The op of a layer in a layout that is not strided, if there is one.
 template <class Params, class Arch, Layout L, bool compiled>
 constexpr OpEntry make_op_entry_in() {
@@ -26767,6 +27716,7 @@ constexpr OpEntry make_op_entry_in() {
                         Narrow::template pack<L>(params, input, weights, dst);
                     }
                 };
+                entry.packed_for = packed_for_of<Params, Narrow, Op<Params>>();
                 if constexpr (requires { Narrow::outputs_apart; }) entry.outputs_apart = Narrow::outputs_apart;
             }
         }
@@ -26804,6 +27754,7 @@ constexpr OpEntry make_op_entry() {
             entry.pack = [](AnyLayer const& layer, Shape input, OpWeights const& weights, float* dst) {
                 Op<Params>::template pack<L>(*std::get_if<Params>(&layer), input, weights, dst);
             };
+            entry.packed_for = packed_for_of<Params, Op<Params>>();
             if constexpr (requires { Op<Params>::outputs_apart; }) entry.outputs_apart = Op<Params>::outputs_apart;
         }
     }
@@ -27039,6 +27990,8 @@ namespace primsel::inline PRIMSEL_ABI {
 /// - pack<Arch>(shape, kernel, dst): rearranges the kernel, k x c/groups x fh x fw, once; or pack<Arch>(shape,
 /// kernel_view, dst, executor), noexcept and without allocation, for trainable weights;
 /// - packed_floats<Arch>(shape): the floats that pack writes (default: as many as the kernel has);
+/// - packs_for_any_size = true: what pack writes depends neither on the height nor on the width of the image, so that
+/// images of all sizes share it;
 /// - work<Arch>(shape): the work for the analytical cost model;
 /// - mixes_pixels = true: outputs are computed from pixels that they do not depend on, as in Winograd's tiles. An
 /// infinite, NaN or huge pixel then spoils its neighbours (see PlanOptions::exact_support);
@@ -27163,6 +28116,10 @@ struct PrimitiveTraits {
         if constexpr (requires { P::by_rows; }) return P::by_rows;
         return false;
     }
+    [[nodiscard]] static constexpr bool packs_for_any_size() {
+        if constexpr (requires { P::packs_for_any_size; }) return P::packs_for_any_size;
+        return !primitive::Packs<P, Arch>;
+    }
     [[nodiscard]] static constexpr bool mixes_pixels() {
         if constexpr (requires { P::mixes_pixels; }) return P::mixes_pixels;
         return false;
@@ -27208,9 +28165,13 @@ struct PrimitiveTraits {
             std::copy_n(kernel.data, shape.kernel_size(), dst);
         }
     }
-    /// Returns the work of one run: for one image, or for `images` if the primitive takes whole batches.
-    [[nodiscard]] static Work work(ConvShape const& shape, int images = 1) {
-        if constexpr (requires { P::template work<Arch>(shape, images); }) {
+    /// Returns the work of one run: for one image, or for `images` if the primitive takes whole batches. Only the
+    /// blocks of the phases depend on the number of threads, or the phases themselves where they are computed
+    /// otherwise.
+    [[nodiscard]] static Work work(ConvShape const& shape, int images = 1, int threads = 1) {
+        if constexpr (requires { P::template work<Arch>(shape, images, threads); }) {
+            return P::template work<Arch>(shape, images, threads);
+        } else if constexpr (requires { P::template work<Arch>(shape, images); }) {
             return P::template work<Arch>(shape, images);
         } else if constexpr (requires { P::template work<Arch>(shape); }) {
             return P::template work<Arch>(whole_batch() ? tall(shape, images) : shape);
@@ -27259,6 +28220,7 @@ constexpr PrimitiveEntry make_entry() {
                              .bounds_summand = Traits::bounds_summand(),
                              .strided_output = Traits::strided_output(),
                              .by_rows = Traits::by_rows(),
+                             .packs_for_any_size = Traits::packs_for_any_size(),
                              .mixes_pixels = Traits::mixes_pixels(),
                              .precision = Traits::precision(),
                              .error_bound = Traits::error_bound(),
@@ -27340,9 +28302,11 @@ inline void evict([[maybe_unused]] const void* bytes, [[maybe_unused]] std::size
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstddef>
 #include <cstring>
+#include <new>
 #include <type_traits>
 #include <utility>
 
@@ -27537,6 +28501,64 @@ inline double l2_bytes() {
 }
 
 template <class Arch>
+void measure_threads(Machine& machine, std::size_t count) try {
+    machine.threads = static_cast<double>(count);
+    // Speeds of another number of threads say nothing of these.
+    machine.threads_flops = machine.threads_cache_bandwidth = machine.threads_memory_bandwidth = machine.threads_loops =
+        0;
+    if (count == 1) return;
+    ThreadPool pool(count);
+    const ExecutorRef executor(pool);
+    const RunScope awake(executor);
+    // A thread waits for the others before its block, but no longer than they may sleep: else it would take theirs.
+    const auto loop = [&](auto const& block) {
+        std::atomic<std::size_t> ready = 0;
+        executor.parallel_for(count, [&](std::size_t i, std::size_t) {
+            ready.fetch_add(1);
+            for (int spin = 0; ready.load() < count && spin < 10'000; ++spin) core::pause();
+            block(i);
+        });
+    };
+    // Beyond L2, in a shared cache.
+    const auto bytes = static_cast<std::size_t>(Machine::working_sets[3] / 4);
+    const std::size_t floats = round_up_floats(bytes / sizeof(float));
+    AlignedBuffer src(count * floats), dst(count * floats);
+    const auto copy = [&] {
+        loop([&](std::size_t i) { std::memcpy(dst.data() + i * floats, src.data() + i * floats, bytes); });
+    };
+    std::memset(src.data(), 1, count * floats * sizeof(float));
+    const auto together = static_cast<double>(count), one_copy = 2 * together * static_cast<double>(bytes);
+    const auto raise = [](double& best, double rate) { best = std::max(best, rate); };
+    for (int round = 0; round < 3; ++round) {
+        constexpr int chains = 12, rounds = 20'000, loops = 64;
+        raise(machine.threads_flops, best_rate(0.001, 2.0 * chains * rounds * lanes<Arch> * together, [&] {
+                  loop([&](std::size_t) { multiply_add<Arch>(rounds, std::make_index_sequence<chains>{}); });
+              }));
+        raise(machine.threads_cache_bandwidth, best_rate(0.001, one_copy, copy));
+        raise(machine.threads_loops, best_rate(0.0003, loops, [&] {
+                  for (int i = 0; i < loops; ++i) loop([](std::size_t) {});
+              }));
+        machine::evict(src.data(), src.size() * sizeof(float));
+        machine::evict(dst.data(), dst.size() * sizeof(float));
+        raise(machine.threads_memory_bandwidth, best_rate(0, one_copy, copy));
+    }
+    machine.threads_flops = std::min(machine.threads_flops, together * machine.fma_flops);
+    machine.threads_memory_bandwidth =
+        std::clamp(machine.threads_memory_bandwidth, machine.bandwidth[4], together * machine.bandwidth[4]);
+    machine.threads_cache_bandwidth =
+        std::max(machine.threads_memory_bandwidth,
+                 std::clamp(machine.threads_cache_bandwidth, machine.bandwidth[3], together * machine.bandwidth[3]));
+    // Threads that meet at a loop's end take longer than a cache line between two threads of one core, 77 ns on a Zen
+    // 4; those that sleep, more than a system call.
+    constexpr double most_loops = 3e7, least_loops = 2e4;
+    if (!(machine.threads_loops >= least_loops && machine.threads_loops <= most_loops)) machine.threads_loops = 0;
+} catch (error const&) {
+    machine.threads_loops = 0;
+} catch (std::bad_alloc const&) {
+    machine.threads_loops = 0;
+}
+
+template <class Arch>
 Machine measure_machine() {
     constexpr std::size_t levels = Machine::working_sets.size();
     const auto floats = static_cast<std::size_t>(Machine::working_sets[levels - 2]) / 2 / sizeof(float);
@@ -27554,7 +28576,12 @@ Machine measure_machine() {
                     .scalar_flops = 0,
                     .bandwidth = {},
                     .idle_bandwidth = 0,
-                    .l2_bytes = l2_bytes()};
+                    .l2_bytes = l2_bytes(),
+                    .threads = 0,
+                    .threads_flops = 0,
+                    .threads_cache_bandwidth = 0,
+                    .threads_memory_bandwidth = 0,
+                    .threads_loops = 0};
     const auto raise = [](double& best, double rate) { best = std::max(best, rate); };
     std::array<double, 3> idle{};
     for (std::size_t round = 0; round < idle.size(); ++round) {
@@ -27582,12 +28609,32 @@ Machine measure_machine() {
 
 }  // namespace machine::detail
 
-/// Returns the speeds of this machine. They are measured at the first call, in 25 to 90 ms, and remembered until the
-/// program ends.
-template <class Arch = default_arch>
-[[nodiscard]] Machine const& this_machine() {
-    static const Machine machine = machine::detail::measure_machine<Arch>();
+namespace machine {
+
+/// Returns the number of threads of which the speeds are measured: those that can run at a time, most_threads at most.
+[[nodiscard]] inline std::size_t measured_threads() {
+    return std::min(usable_threads().count(), Machine::most_threads);
+}
+/// Returns a machine's speeds with those of measured_threads() together. Each has data of its own. They stay unknown if
+/// there is one thread, if the system starts no more, or if the threads were seldom at work at the same time, as where
+/// other programs have the processors. Takes some 20 ms.
+template <class Arch>
+[[nodiscard]] Machine with_threads(Machine machine) {
+    detail::measure_threads<Arch>(machine, measured_threads());
     return machine;
+}
+
+}  // namespace machine
+
+/// Returns the speeds of this machine for a run on so many threads. Those of one are measured at the first call, in 30
+/// to 100 ms, those of several together at the first call that names several. They are remembered until the program
+/// ends.
+template <class Arch = default_arch>
+[[nodiscard]] Machine const& this_machine(int threads = 1) {
+    static const Machine one = machine::detail::measure_machine<Arch>();
+    if (threads <= 1) return one;
+    static const Machine several = machine::with_threads<Arch>(one);
+    return several;
 }
 
 /// Returns the FMA peak that this core reaches within half a millisecond, in operations per second.
@@ -27608,14 +28655,15 @@ template <class Arch = default_arch>
 /// result in a file.
 struct MeasuredMachine {
     template <class Arch>
-    [[nodiscard]] static Machine const& speeds() {
-        return this_machine<Arch>();
+    [[nodiscard]] static Machine const& speeds(int threads) {
+        return this_machine<Arch>(threads);
     }
 };
 
 #ifdef PRIMSEL_EXTERN_KERNELS
 // Compiled in the unit of the kernels, so that the measurement is optimised even if its caller is not.
-extern template Machine const& this_machine<default_arch>();
+extern template Machine const& this_machine<default_arch>(int);
+extern template Machine machine::with_threads<default_arch>(Machine);
 extern template double measured_peak<default_arch>();
 #endif
 
@@ -27633,20 +28681,27 @@ template <Layout From, Layout To>
 [[nodiscard]] OpCounts transform_work(Shape shape) {
     const auto size = static_cast<double>(shape.size());
     const double bytes = 8 * size;
-    if (same_placement<From, To>(shape)) return {.operations = size, .bytes = bytes, .form = "copy"};
+    if (same_placement<From, To>(shape)) return {.operations = size, .bytes = bytes, .blocks = 1, .form = "copy"};
     if constexpr (tensor::moves_rows<From, To>) {
-        return {.operations = size, .rows = 1.0 * shape.c * shape.h, .bytes = bytes, .form = "rows"};
+        return {.operations = size,
+                .rows = 1.0 * shape.c * shape.h,
+                .bytes = bytes,
+                .blocks = 1.0 * shape.h,
+                .form = "rows"};
     } else if constexpr (tensor::transposes<From, To>) {
         const auto c = static_cast<std::size_t>(shape.c), h = static_cast<std::size_t>(shape.h),
                    w = static_cast<std::size_t>(shape.w);
         constexpr bool planes = std::same_as<From, chw> || std::same_as<To, chw>;
         const std::size_t matrices = planes ? 1 : h, pixels = planes ? h * w : w;
-        if (c == 3) return {.operations = size, .bytes = bytes, .form = "three"};
-        if constexpr (std::same_as<To, hwc>) {
-            return transpose_counts(matrices, c, pixels, c, {"to_hwc", "to_hwc_aliased", "to_hwc_far"});
-        } else {
-            return transpose_counts(matrices, pixels, c, pixels, {"from_hwc", "from_hwc_aliased", "from_hwc_far"});
+        constexpr bool to_hwc = std::same_as<To, hwc>;
+        OpCounts counts{.operations = size, .bytes = bytes, .form = "three"};
+        if (c != 3) {
+            counts = to_hwc ? transpose_counts(matrices, c, pixels, c, {"to_hwc", "to_hwc_aliased", "to_hwc_far"})
+                            : transpose_counts(matrices, pixels, c, pixels,
+                                               {"from_hwc", "from_hwc_aliased", "from_hwc_far"});
         }
+        counts.blocks = static_cast<double>(planes ? tensor::transpose_blocks(to_hwc ? pixels : c) : h);
+        return counts;
     } else if constexpr (requires { To::template transform_counts<From>(shape, To::name); }) {
         return To::template transform_counts<From>(shape, To::name);
     } else if constexpr (requires { From::template transform_counts<To>(shape, To::name); }) {
@@ -27782,9 +28837,9 @@ struct FormTraits {
     /// Returns the work of the products of all groups. Each group writes a part of the result of its own, and `beside`
     /// bytes are read with it.
     template <class G, class Arch>
-    [[nodiscard]] static Work products_work(ConvShape const& s, double beside = 0) {
+    [[nodiscard]] static Work products_work(ConvShape const& s, int threads, double beside = 0) {
         const Sizes size = sizes(s);
-        Work of_group = G::template work<Arch>(size.m, size.n, size.k);
+        Work of_group = gemm::work_of<G, Arch>(size.m, size.n, size.k, threads);
         const double others = s.groups - 1, result = 4.0 * static_cast<double>(s.out_pixels()) * s.group_k();
         for (Phase& phase : of_group.phases) {
             if (phase.rate == Rate::gemm) phase.working_set += others * (result + beside);
@@ -27870,7 +28925,7 @@ public:
     static constexpr Family family = Family::conv_1x1;
     using in_layout = std::conditional_t<traits::patches_depth_major, chw, hwc>;
     using out_layout = typename traits::out_layout;
-    static constexpr bool fuses_epilogue = true;
+    static constexpr bool fuses_epilogue = true, packs_for_any_size = true;
 
     [[nodiscard]] static constexpr Support supports(ConvShape const& s) {
         if (s.fh != 1 || s.fw != 1) return Support::no("needs a 1x1 kernel");
@@ -27900,8 +28955,9 @@ public:
     }
 
     template <class Arch>
-    [[nodiscard]] static Work work(ConvShape const& s) {
-        return traits::template products_work<G, Arch>(s, 4.0 * static_cast<double>(s.in_pixels()) * s.group_c());
+    [[nodiscard]] static Work work(ConvShape const& s, int /*images*/, int threads) {
+        return traits::template products_work<G, Arch>(s, threads,
+                                                       4.0 * static_cast<double>(s.in_pixels()) * s.group_c());
     }
 };
 
@@ -27916,7 +28972,7 @@ public:
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
+#include <type_traits>
 
 namespace primsel::inline PRIMSEL_ABI::primitive::detail {
 
@@ -27981,25 +29037,37 @@ template <class Pixels>
 struct DepthwiseBlocks {
     using Element = typename Pixels::Element;
 
-    /// Returns whether the layer has such a kernel, small padding and at least a vector of channels.
+    /// Returns the bit of the layer's block in TileSet::depthwise. The layer's kernel is 3x3 or 5x5, its stride 1 or 2.
+    [[nodiscard]] static constexpr unsigned block(ConvShape const& s) { return block(s.fw, columns_of(s), s.stride_w); }
+
+    /// Returns whether the layer has such a kernel, small padding and at least a vector of channels, and Arch its
+    /// block.
     template <class Arch>
     [[nodiscard]] static bool supports(ConvShape const& s) {
         const bool square =
             s.fh == s.fw && (s.fw == 3 || s.fw == 5) && s.stride_h == s.stride_w && s.stride_w <= 2 && !s.dilated();
         const int beside = s.fw / 2, last = (s.out_w() - 1) * s.stride_w + s.fw - 1 - s.pad_left;
         const bool narrow = s.pad_left <= beside && s.pad_top <= beside && last < s.w + beside;
-        return square && narrow && s.k >= lanes<Arch> && s.out_w() >= 2;
+        return square && narrow && s.k >= lanes<Arch> && s.out_w() >= 2 &&
+               (gemm::tile_set<Arch>.depthwise & block(s)) != 0;
     }
 
     /// Returns the work as operations at the FMA peak. It counts two for each multiply-add, including those of
-    /// overlapping last blocks and channels. It adds the operations of five taps for the start and the end of each
-    /// block.
+    /// overlapping last blocks of columns_of and channels. It adds the operations of five taps for the start and the
+    /// end of each block.
     template <class Arch>
     [[nodiscard]] static double operations(ConvShape const& s) {
         constexpr int width = lanes<Arch>;
         const int columns = columns_of(s);
         return 2.0 * (s.taps() + 5) * s.out_h() * ((s.out_w() + columns - 1) / columns * columns) *
                ((s.k + width - 1) / width * width);
+    }
+
+    /// Returns the blocks of rows and ranges of channels that threads share.
+    template <class Arch>
+    [[nodiscard]] static std::size_t count(ConvShape const& s) {
+        const int rows = two_by_four<Arch>(s) ? 2 : s.fw == 3 ? block_rows<Arch, 3> : block_rows<Arch, 5>;
+        return static_cast<std::size_t>((s.out_h() + rows - 1) / rows * channel_ranges<Arch>(s));
     }
 
     template <class Arch>
@@ -28014,15 +29082,32 @@ struct DepthwiseBlocks {
 private:
     /// The output rows of a block. Its sums, the weights of the kernel rows that use an input row, and one input fit
     /// the registers. Each input is loaded once for all its outputs.
-    template <class Arch>
-    static constexpr int block_rows = registers<Arch> == 32 ? 2 : 1;
+    template <class Arch, int size>
+    static constexpr int block_rows = registers<Arch> != 32                                   ? 1
+                                      : on_arm && size == 3 && std::is_same_v<Element, float> ? 3
+                                                                                              : 2;
     /// Returns the output columns of a block: seven, or for narrower images four or two.
     [[nodiscard]] static constexpr int columns_of(ConvShape const& s) {
         return s.out_w() >= 7 ? 7 : s.out_w() >= 4 ? 4 : 2;
     }
+    [[nodiscard]] static constexpr unsigned block(int size, int columns, int stride) {
+        return 1U << (6 * (size == 5) + 2 * (columns / 3) + stride - 1);
+    }
+
+    /// Returns whether blocks are two rows of four columns. Their sums, the six weights of two kernel rows and one
+    /// input fit 16 registers, and rows are read twice, not three times. With a stride, nine weights would be needed at
+    /// a time.
+    template <class Arch>
+    [[nodiscard]] static constexpr bool two_by_four(ConvShape const& s) {
+        return registers<Arch> == 16 && s.fw == 3 && s.stride_w == 1 && s.out_w() % 4 == 0;
+    }
 
     template <class Arch, int size>
     static void run_blocks(ConvShape const& s, ConvArgs const& args, const Element* src) noexcept {
+        constexpr unsigned any = block(3, 7, 1) | block(3, 4, 1);
+        if constexpr (registers<Arch> == 16 && size == 3 && (gemm::tile_set<Arch>.depthwise & any) != 0) {
+            if (two_by_four<Arch>(s)) return run_blocks<Arch, size, 2, 4, 1>(s, args, src);
+        }
         switch (columns_of(s)) {
             case 7:
                 return run_blocks<Arch, size, 7>(s, args, src);
@@ -28041,22 +29126,41 @@ private:
         }
     }
 
+    /// The channels of one range; the last range has at least one vector, plus the remaining channels.
+    template <class Arch>
+    static constexpr int range_channels = registers<Arch> == 32 ? 8 * lanes<Arch> : 32 * lanes<Arch>;
+    template <class Arch>
+    [[nodiscard]] static int channel_ranges(ConvShape const& s) {
+        constexpr int channels = range_channels<Arch>;
+        return std::max(1, (static_cast<int>(Pixels::size(s.k)) + channels - lanes<Arch>) / channels);
+    }
+
     template <class Arch, int size, int columns, int stride>
     static void run_blocks(ConvShape const& s, ConvArgs const& args, const Element* src) noexcept {
-        // The channels of one range; the last range has at least one vector, plus the remaining channels.
-        constexpr int rows = block_rows<Arch>, channels = registers<Arch> == 32 ? 8 * lanes<Arch> : 32 * lanes<Arch>;
-        const int all = static_cast<int>(Pixels::size(s.k)),
-                  parts = std::max(1, (all + channels - lanes<Arch>) / channels);
-        const auto items = static_cast<std::size_t>((s.out_h() + rows - 1) / rows * parts);
+        if constexpr ((gemm::tile_set<Arch>.depthwise & block(size, columns, stride)) != 0) {
+            run_blocks<Arch, size, block_rows<Arch, size>, columns, stride>(s, args, src);
+        }
+    }
+    template <class Arch, int size, int rows, int columns, int stride>
+    static void run_blocks(ConvShape const& s, ConvArgs const& args, const Element* src) noexcept {
+        constexpr int channels = range_channels<Arch>;
+        const int all = static_cast<int>(Pixels::size(s.k)), parts = channel_ranges<Arch>(s);
+        const std::size_t items = count<Arch>(s);
         args.executor.parallel_for(items, [&s, &args, src, all, parts](std::size_t item, std::size_t) {
             const int first = static_cast<int>(item) / parts * rows, part = static_cast<int>(item) % parts,
                       begin = part * channels, end = part + 1 == parts ? all : begin + channels;
-            if (first + rows <= s.out_h()) {
-                run_block_row<Arch, size, rows, columns, stride>(s, args, src, first, begin, end);
-            } else {
-                run_block_row<Arch, size, 1, columns, stride>(s, args, src, first, begin, end);
-            }
+            run_rows<Arch, size, rows, columns, stride>(s, args, src, first, begin, end);
         });
+    }
+    /// Computes `rows` output rows, or those that are left.
+    template <class Arch, int size, int rows, int columns, int stride>
+    PRIMSEL_INLINE static void run_rows(ConvShape const& s, ConvArgs const& args, const Element* src, int first,
+                                        int begin, int end) noexcept {
+        if constexpr (rows > 1) {
+            if (first + rows > s.out_h())
+                return run_rows<Arch, size, rows - 1, columns, stride>(s, args, src, first, begin, end);
+        }
+        run_block_row<Arch, size, rows, columns, stride>(s, args, src, first, begin, end);
     }
 
     /// Computes `rows` output rows of channels [begin, end), at least one vector. The last block and the last vector
@@ -28071,7 +29175,6 @@ private:
             const int h = first * stride - s.pad_top + i;
             lines[i] = h >= 0 && h < s.h ? src + static_cast<std::size_t>(h * s.w) * channels : nullptr;
         }
-        const Steps<Arch> steps(channels * sizeof(Element));
         const int out_w = s.out_w();  // divides
         const std::size_t row = static_cast<std::size_t>(out_w) * channels;
         for (int column = 0; column < out_w; column += columns) {
@@ -28079,46 +29182,20 @@ private:
             const std::size_t to = static_cast<std::size_t>(first) * row + static_cast<std::size_t>(ow) * channels;
             for (int k = begin; k < end; k += lanes<Arch>) {
                 const auto at = static_cast<std::size_t>(std::min(k, end - lanes<Arch>));
-                run_block<Arch, size, rows, columns, stride>(s, args, lines, steps, left, at, to + at, row);
+                run_block<Arch, size, rows, columns, stride>(s, args, lines, left, at, to + at, row);
             }
         }
     }
 
-    /// Whether loads add a distance in bytes to an address, but scale none in elements: ARM's.
-    template <class Arch>
-    static constexpr bool unscaled = registers<Arch> == 32 && lanes<Arch> == 4;
-
-    /// The distances in bytes between pixels of a row, where loads are unscaled.
-    template <class Arch>
-    class Steps {
-    public:
-        PRIMSEL_INLINE explicit Steps(std::size_t pixel_bytes) : pixels_(kept * pixel_bytes) {
-            PRIMSEL_UNROLL
-            for (std::size_t i = 0; i < kept; ++i) {
-                bytes_[i] = i * pixel_bytes;
-                // Otherwise the compiler adds one step to the address before, for each load.
-                if constexpr (unscaled<Arch>) asm("" : "+r"(bytes_[i]));
-            }
-        }
-        /// Returns the address of pixel i of the row at an address.
-        template <class E>
-        [[nodiscard]] PRIMSEL_INLINE E* at(E* row, std::size_t i) const {
-            return reinterpret_cast<E*>(reinterpret_cast<std::uintptr_t>(row) + i / kept * pixels_ + bytes_[i % kept]);
-        }
-
-    private:
-        static constexpr std::size_t kept = unscaled<Arch> ? 8 : 1;
-        std::size_t bytes_[kept], pixels_;
-    };
-
-    /// Returns the address of an element of a row: `to`, which is step i from `from`.
-    template <class Arch, class E>
-    [[nodiscard]] PRIMSEL_INLINE static E* address(Steps<Arch> const& steps, E* row, std::ptrdiff_t to,
-                                                   std::ptrdiff_t from, int i) {
-        if constexpr (unscaled<Arch>) {
-            return steps.at(row + from, static_cast<std::size_t>(i));
+    /// Loads a vector of a pixel and advances the address by `step` elements.
+    template <class Arch, class Block>
+    PRIMSEL_INLINE static Floats<Arch> next_pixel(Block const& block, const Element*& src, std::ptrdiff_t step) {
+        if constexpr (std::is_same_v<Element, float>) {
+            return in_register<Arch>(load_and_advance<Arch>(src, step));
         } else {
-            return row + to;
+            const Floats<Arch> x = block.load(src);
+            src += step;
+            return x;
         }
     }
 
@@ -28126,8 +29203,7 @@ private:
     /// `to`; the next row's results lie `row` floats further on.
     template <class Arch, int size, int rows, int columns, int stride>
     PRIMSEL_INLINE static void run_block(ConvShape const& s, ConvArgs const& args, const Element* const* lines,
-                                         Steps<Arch> const& steps, int first, std::size_t at, std::size_t to,
-                                         std::size_t row) noexcept {
+                                         int first, std::size_t at, std::size_t to, std::size_t row) noexcept {
         constexpr int in_rows = (rows - 1) * stride + size, in_columns = (columns - 1) * stride + size,
                       beside = size / 2;
         const auto channels = static_cast<std::ptrdiff_t>(Pixels::size(s.k));
@@ -28142,26 +29218,26 @@ private:
             PRIMSEL_UNROLL
             for (int c = 0; c < columns; ++c) sums[r][c] = start;
         }
+        const float* next_weights = args.weights + at;
         PRIMSEL_UNROLL
         for (int i = 0; i < in_rows; ++i) {
             if (i < size) {
                 PRIMSEL_UNROLL
-                for (std::ptrdiff_t tap = size * i; tap < size * (i + 1); ++tap) {
-                    if constexpr (unscaled<Arch> && sizeof(Element) == sizeof(float)) {
-                        weights[tap] = load<Arch>(steps.at(args.weights + at, static_cast<std::size_t>(tap)));
-                    } else {
-                        weights[tap] = load<Arch>(args.weights + tap * channels + at);
-                    }
+                for (int tap = size * i; tap < size * (i + 1); ++tap) {
+                    weights[tap] = load_and_advance<Arch>(next_weights, channels);
                 }
             }
             if (lines[i] == nullptr) continue;
-            auto pixel = first * channels +
-                         static_cast<std::ptrdiff_t>(at);  // may lie before the line, for columns that are skipped
+            // May lie before the line, for columns that are skipped.
+            const Element* pixel = lines[i] + (first * channels + static_cast<std::ptrdiff_t>(at));
             PRIMSEL_UNROLL
-            for (int j = 0; j < in_columns; ++j, pixel += channels) {
-                if ((j < beside && j < left) || (in_columns - j <= beside && in_columns - j <= right)) continue;
-                const Floats<Arch> x = block.load(
-                    address<Arch>(steps, lines[i], pixel, first * channels + static_cast<std::ptrdiff_t>(at), j));
+            for (int j = 0; j < in_columns; ++j) {
+                if ((j < beside && j < left) || (in_columns - j <= beside && in_columns - j <= right)) {
+                    pixel += channels;
+                    continue;
+                }
+                Floats<Arch> x = next_pixel<Arch>(block, pixel, channels);
+                if constexpr (size == 3 || stride == 2) x = in_order<Arch>(x);
                 PRIMSEL_UNROLL
                 for (int r = 0; r < rows; ++r) {
                     PRIMSEL_UNROLL
@@ -28190,7 +29266,7 @@ private:
                 }
             }
         }
-        constexpr bool bounds_first = slow_clamp && requires { end.bounded; };
+        constexpr bool bounds_first = on_arm && requires { end.bounded; };
         if constexpr (bounds_first) {
             if (end.bounded) {
                 PRIMSEL_UNROLL
@@ -28202,13 +29278,18 @@ private:
         }
         PRIMSEL_UNROLL
         for (int r = 0; r < rows; ++r) {
+            Element* next = dst + static_cast<std::size_t>(r) * row;
             PRIMSEL_UNROLL
             for (int c = 0; c < columns; ++c) {
-                Element* const at = address<Arch>(steps, dst + static_cast<std::size_t>(r) * row, c * channels, 0, c);
-                if constexpr (bounds_first) {
-                    end.store_bounded(at, sums[r][c]);
+                if constexpr (bounds_first && std::is_same_v<Element, float>) {
+                    store_and_advance<Arch>(next, sums[r][c], channels);
                 } else {
-                    end.store(at, sums[r][c]);
+                    if constexpr (bounds_first) {
+                        end.store_bounded(next, sums[r][c]);
+                    } else {
+                        end.store(next, sums[r][c]);
+                    }
+                    next += channels;
                 }
             }
         }
@@ -29198,11 +30279,17 @@ struct DepthwiseHwc {
     static constexpr Family family = Family::other;
     using in_layout = hwc;
     using out_layout = hwc;
-    static constexpr bool fuses_epilogue = true, by_rows = true;
+    static constexpr bool fuses_epilogue = true, by_rows = true, packs_for_any_size = true;
     using Blocks = primitive::detail::DepthwiseBlocks<primitive::detail::FloatPixels>;
 
     [[nodiscard]] static constexpr Support supports(ConvShape const& s) {
         return primitive::detail::depthwise_supports(s);
+    }
+
+    /// Returns the bit of TileSet::depthwise that the layer needs, in floats as in shorter types; 0 if it needs none.
+    template <class Arch>
+    [[nodiscard]] static unsigned block(ConvShape const& s) {
+        return Blocks::supports<Arch>(s) ? Blocks::block(s) : 0;
     }
 
     /// Packs the weights of all kernels, tap after tap.
@@ -29237,12 +30324,19 @@ struct DepthwiseHwc {
                      out = 4.0 * static_cast<double>(s.out_pixels()) * s.k;
         Work work;
         if (s.k != s.c)
-            work.add({.rate = Rate::scalar, .operations = image / 4, .bytes = 2 * image, .working_set = image});
+            work.add({.rate = Rate::scalar,
+                      .operations = image / 4,
+                      .bytes = 2 * image,
+                      .working_set = image,
+                      .blocks = 1.0 * s.h,
+                      .loops = 1});
         if (Blocks::supports<Arch>(s)) {
             return work.add({.rate = Rate::gemm,
                              .operations = Blocks::operations<Arch>(s),
                              .bytes = image + 2 * out,
-                             .working_set = image + out});
+                             .working_set = image + out,
+                             .blocks = static_cast<double>(Blocks::count<Arch>(s)),
+                             .loops = 1});
         }
         // Parts of vectors cost as much as whole ones. A multiply-add of a tap loads its input and, for few pixels, its
         // weight: on a Xeon it takes 3.5 times as long as at the FMA peak.
@@ -29250,7 +30344,9 @@ struct DepthwiseHwc {
         return work.add({.rate = Rate::gemm,
                          .operations = 3.5 * s.operations() / s.k * columns,
                          .bytes = image + 2 * out,
-                         .working_set = image + out});
+                         .working_set = image + out,
+                         .blocks = 1.0 * s.out_h(),
+                         .loops = 1});
     }
 
 private:
@@ -29335,11 +30431,14 @@ private:
             .add({.rate = Rate::gemm,
                   .operations = slot * s.c * planes.copy_slots(),
                   .bytes = in,
-                  .working_set = in + out})
+                  .working_set = in + out,
+                  .blocks = 1.0 * s.groups})
             .add({.rate = Rate::gemm,
                   .operations = slot * s.k * planes.kernel_slots(),
                   .bytes = 2 * out,
-                  .working_set = in + out});
+                  .working_set = in + out,
+                  .blocks = 1.0 * s.groups,
+                  .loops = 1});
     }
 };
 
@@ -29469,11 +30568,17 @@ struct DirectSum2d {
         const double rows = static_cast<double>(s.out_h()) * s.k * s.depth();
         const bool dense = s.stride_w == 1;
         return Work{}
-            .add({.rate = Rate::scalar, .operations = 8 * rows, .bytes = 4 * rows, .working_set = plane})
+            .add({.rate = Rate::scalar,
+                  .operations = 8 * rows,
+                  .bytes = 4 * rows,
+                  .working_set = plane,
+                  .blocks = 1.0 * s.k,
+                  .loops = 1})
             .add({.rate = dense ? Rate::vector : Rate::scalar,
                   .operations = dense ? s.operations() : s.operations() / 4,
                   .bytes = 3 * 4.0 * s.out_w() * rows,
-                  .working_set = plane});
+                  .working_set = plane,
+                  .blocks = 1.0 * s.k});
     }
 
 private:
@@ -29505,7 +30610,7 @@ struct DirectFrom {
     static constexpr Family family = Family::direct;
     using in_layout = From;
     using out_layout = hwc;
-    static constexpr bool fuses_epilogue = true, strided_output = true;
+    static constexpr bool fuses_epilogue = true, strided_output = true, packs_for_any_size = true;
 
     [[nodiscard]] static constexpr Support supports(ConvShape const&) { return Support::yes(); }
 
@@ -29540,8 +30645,7 @@ struct DirectFrom {
                 });
             image = args.scratch;
         }
-        const auto pixels = s.out_pixels(), most = static_cast<std::size_t>(gemm::block_rows<Arch>);
-        const std::size_t blocks = copies(s) && too_large(s) ? 1 : (pixels + most - 1) / most;
+        const std::size_t pixels = s.out_pixels(), blocks = pixel_blocks<Arch>(s);
         const int panels = gemm::panel_count<Arch>(s.group_k());
         const auto parts = static_cast<std::size_t>(s.groups * panels);
         args.executor.parallel_for(blocks * parts, [=, &s, &args](std::size_t i, std::size_t) {
@@ -29563,22 +30667,36 @@ struct DirectFrom {
         const double columns = static_cast<double>(s.groups) * gemm::padded_columns<Arch>(s.group_k());
         const double weights = 4.0 * s.depth() * columns, blocks = static_cast<double>(s.out_h()) / rows_per_block(s);
         const double in = 4.0 * static_cast<double>(s.in_shape().size()), out = 4.0 * pixels * s.k;
+        const auto parts = static_cast<double>(s.groups * gemm::panel_count<Arch>(s.group_k()));
         if (by_ranges<Arch>(s)) {
             // Each row of the result reads the weights of the taps that it has inside the image.
             const double operations = operations_of_ranges<Arch>(s), share = operations / all_operations<Arch>(s);
             return Work{}.add({.rate = Rate::gemm,
                                .operations = operations,
                                .bytes = in + weights * std::max(1.0, share * s.out_h()) + 2 * out,
-                               .working_set = in + weights + out});
+                               .working_set = in + weights + out,
+                               .blocks = parts * s.out_h(),
+                               .loops = 1});
         }
         Work work;
+        const bool strips = copies(s) && in_strips(s);
+        const auto shared = static_cast<double>(strips ? strip_count(s) : pixel_blocks<Arch>(s)) * (strips ? 1 : parts);
         // A transpose stores four floats at a time, at half the speed of a copy.
         const double copied = (from_planes ? 4 : 2) * in;
-        if (copies(s)) work.add({.rate = Rate::vector, .operations = 0, .bytes = copied, .working_set = in});
+        if (copies(s)) {
+            work.add({.rate = Rate::vector,
+                      .operations = 0,
+                      .bytes = copied,
+                      .working_set = in,
+                      .blocks = strips ? shared : copy_rows(s, s.out_h()),
+                      .loops = strips ? 0.0 : 1.0});
+        }
         return work.add({.rate = Rate::gemm,
                          .operations = all_operations<Arch>(s),
                          .bytes = in + weights * std::max(1.0, blocks) + 2 * out,
-                         .working_set = in + weights + out});
+                         .working_set = in + weights + out,
+                         .blocks = shared,
+                         .loops = 1});
     }
 
 private:
@@ -29602,6 +30720,16 @@ private:
     /// Returns whether a copy of the whole image would not stay in L2.
     [[nodiscard]] static constexpr bool too_large(ConvShape const& s) {
         return copy_floats(s, s.out_h()) > l2_floats / 16 * 9;
+    }
+    [[nodiscard]] static constexpr std::size_t strip_count(ConvShape const& s) {
+        const int rows = rows_per_block(s);
+        return static_cast<std::size_t>((s.out_h() + rows - 1) / rows);
+    }
+    /// The blocks of pixels that threads share beside panels.
+    template <class Arch>
+    [[nodiscard]] static constexpr std::size_t pixel_blocks(ConvShape const& s) {
+        constexpr auto most = static_cast<std::size_t>(gemm::block_rows<Arch>);
+        return copies(s) && too_large(s) ? 1 : (s.out_pixels() + most - 1) / most;
     }
     /// A single strip is the whole image, of which threads share the copying and the panels.
     [[nodiscard]] static constexpr bool in_strips(ConvShape const& s) {
@@ -29683,7 +30811,7 @@ private:
                 .outer_step = static_cast<std::size_t>(step) * row_floats(s),
                 .inner_step = static_cast<std::size_t>(s.dilation_w) * c,
                 .fetch_end = read_first || weights > l2_floats / 8 * 3 ? args.weights + weights : nullptr,
-                .near_parts = s.taps() == 1 && !s.padded(),
+                .near_parts = s.taps() == 1 && !s.padded() && gemm::l1_holds_parts(),
                 .c = args.dst + at,
                 .c_stride = pixel,
                 .column_bias = args.bias == nullptr ? nullptr : args.bias + first_k,
@@ -29713,8 +30841,7 @@ private:
     template <class Arch>
     static void run_strips(ConvShape const& s, ConvArgs const& args) noexcept {
         const int rows = rows_per_block(s);
-        const auto blocks = static_cast<std::size_t>((s.out_h() + rows - 1) / rows);
-        args.executor.parallel_for(blocks, [&s, &args, rows](std::size_t block, std::size_t worker) {
+        args.executor.parallel_for(strip_count(s), [&s, &args, rows](std::size_t block, std::size_t worker) {
             const int first = static_cast<int>(block) * rows, last = std::min(first + rows, s.out_h());
             float* copy = args.scratch + worker * copy_floats(s, rows);
             for (int i = 0; i < copy_rows(s, last - first); ++i) {
@@ -29828,9 +30955,8 @@ struct DirectChw {
         auto* places = ::new (static_cast<void*>(args.scratch)) std::ptrdiff_t[static_cast<std::size_t>(s.depth())];
         const Form form = form_of<Arch>(s);
         fill_places(s, form, places);
-        const auto threads = static_cast<int>(args.executor.concurrency()), parts = s.groups * form.strips,
-                   most = (s.group_k() + gemm::tile_rows<Arch> - 1) / gemm::tile_rows<Arch>,
-                   shares = parts < 2 * threads ? std::min(threads, most) : 1;
+        const int parts = s.groups * form.strips,
+                  shares = kernel_shares<Arch>(s, parts, static_cast<int>(args.executor.concurrency()));
         args.executor.parallel_for(
             static_cast<std::size_t>(parts * shares), [=, &s, &args, &form](std::size_t i, std::size_t worker) {
                 const int part = static_cast<int>(i) / shares, share = static_cast<int>(i) % shares;
@@ -29845,11 +30971,13 @@ struct DirectChw {
     }
 
     template <class Arch>
-    [[nodiscard]] static Work work(ConvShape const& s) {
+    [[nodiscard]] static Work work(ConvShape const& s, int /*images*/, int threads) {
         const double in = 4.0 * static_cast<double>(s.in_shape().size()),
                      out = 4.0 * static_cast<double>(s.out_shape().size());
         const double lines = is_flat(s) ? 1.0 * strip_count<Arch>(s) : s.out_h();
         const int columns = static_cast<int>(static_cast<double>(s.out_pixels()) / lines);
+        const int parts = s.groups * strip_count<Arch>(s);
+        const double blocks = 1.0 * parts * kernel_shares<Arch>(s, parts, threads);
         double read = in;
         Work work;
         if (!in_place<Arch>(s)) {
@@ -29865,15 +30993,24 @@ struct DirectChw {
                       .operations = 8.0 * s.c * rows * row_parts(s) + (s.stride_w <= 2 ? 0 : copied) +
                                     50.0 * s.groups * lines * down * across,
                       .bytes = in * std::min(1.0, rows / s.h) + read,
-                      .working_set = in});
+                      .working_set = in,
+                      .blocks = blocks});
         }
         return work.add({.rate = Rate::gemm,
                          .operations = s.groups * lines * gemm::tile_operations<Arch>(s.group_k(), columns, s.depth()),
                          .bytes = read + 2 * out,
-                         .working_set = read + out});
+                         .working_set = read + out,
+                         .blocks = blocks,
+                         .loops = 1});
     }
 
 private:
+    /// The shares of the kernels among which threads divide a part of the image where the parts are few.
+    template <class Arch>
+    [[nodiscard]] static constexpr int kernel_shares(ConvShape const& s, int parts, int threads) {
+        const int most = (s.group_k() + gemm::tile_rows<Arch> - 1) / gemm::tile_rows<Arch>;
+        return parts < 2 * threads ? std::min(threads, most) : 1;
+    }
     /// A strip of a group's rows, or of its pixels if the image is read in place, and the kernels to compute.
     struct Part {
         int group, strip, first_k, last_k;
@@ -30075,6 +31212,7 @@ private:
     template <class Arch>
     static void multiply_line(gemm::TileArgs t, const float* const* rows_of_a, int rows, int columns,
                               bool overlaps) noexcept {
+        static_assert(gemm::tile_set<Arch> == gemm::every_tile);
         constexpr int most = gemm::panel_vectors<Arch>;
         const int vectors = (columns + lanes<Arch> - 1) / lanes<Arch>, tiles = (vectors + most - 1) / most;
         for (int i = 0; i < tiles; ++i) {
@@ -30154,7 +31292,7 @@ struct GroupedHwc {
     static constexpr Family family = Family::other;
     using in_layout = hwc;
     using out_layout = hwc;
-    static constexpr bool fuses_epilogue = true, by_rows = true;
+    static constexpr bool fuses_epilogue = true, by_rows = true, packs_for_any_size = true;
 
     [[nodiscard]] static constexpr Support supports(ConvShape const& s) {
         const int size = s.group_c();
@@ -30193,23 +31331,21 @@ struct GroupedHwc {
         std::fill_n(args.scratch, zeros(s), 0.0F);
         const int pixels = static_cast<int>(s.out_pixels());
         constexpr int block = block_pixels<Arch>;
-        args.executor.parallel_for(
-            static_cast<std::size_t>((pixels + block - 1) / block), [=, &s, &args](std::size_t i, std::size_t worker) {
-                auto* slot =
-                    args.scratch + zeros(s) + worker * primitive::detail::pointer_floats(block_pointers<Arch>(s));
-                auto* pointers = ::new (static_cast<void*>(slot)) const float*[block_pointers<Arch>(s)];
-                const int first = static_cast<int>(i) * block, count = std::min(block, pixels - first);
-                point<Arch>(s, args, first, count, pointers);
-                const Block<Arch> of{s, args, pointers, first, count};
-                switch (s.group_c()) {
-                    case 2:
-                        return run_block<2, Arch>(of);
-                    case 4:
-                        return run_block<4, Arch>(of);
-                    default:
-                        return run_block<8, Arch>(of);
-                }
-            });
+        args.executor.parallel_for(block_count<Arch>(s), [=, &s, &args](std::size_t i, std::size_t worker) {
+            auto* slot = args.scratch + zeros(s) + worker * primitive::detail::pointer_floats(block_pointers<Arch>(s));
+            auto* pointers = ::new (static_cast<void*>(slot)) const float*[block_pointers<Arch>(s)];
+            const int first = static_cast<int>(i) * block, count = std::min(block, pixels - first);
+            point<Arch>(s, args, first, count, pointers);
+            const Block<Arch> of{s, args, pointers, first, count};
+            switch (s.group_c()) {
+                case 2:
+                    return run_block<2, Arch>(of);
+                case 4:
+                    return run_block<4, Arch>(of);
+                default:
+                    return run_block<8, Arch>(of);
+            }
+        });
     }
 
     template <class Arch>
@@ -30221,18 +31357,26 @@ struct GroupedHwc {
             .add({.rate = Rate::scalar,
                   .operations = pixels * s.taps(),
                   .bytes = 8.0 * pixels * s.taps(),
-                  .working_set = 8.0 * static_cast<double>(block_pointers<Arch>(s))})
+                  .working_set = 8.0 * static_cast<double>(block_pointers<Arch>(s)),
+                  .blocks = static_cast<double>(block_count<Arch>(s)),
+                  .loops = 1})
             // Every multiply-add needs a permutation; with two channels a group, also a load for every second one.
             .add({.rate = Rate::gemm,
                   .operations = (s.group_c() == 2 ? 2.5 : 1.6) * 2 * pixels * channels * s.depth(),
                   .bytes = in + weights * std::max(1.0, pixels / block_pixels<Arch>) + 2 * out,
-                  .working_set = in + weights + out});
+                  .working_set = in + weights + out,
+                  .blocks = static_cast<double>(block_count<Arch>(s))});
     }
 
 private:
     /// The output pixels whose sums fit the registers beside the weights of a tap.
     template <class Arch>
     static constexpr int block_pixels = registers<Arch> == 32 ? 12 : 8;
+    template <class Arch>
+    [[nodiscard]] static std::size_t block_count(ConvShape const& s) {
+        constexpr std::size_t block = block_pixels<Arch>;
+        return (s.out_pixels() + block - 1) / block;
+    }
 
     template <class Arch>
     struct Block {
@@ -30495,7 +31639,7 @@ public:
     static constexpr Family family = Family::im2;
     using in_layout = std::conditional_t<from_hwc, hwc, chw>;
     using out_layout = typename traits::out_layout;
-    static constexpr bool fuses_epilogue = true;
+    static constexpr bool fuses_epilogue = true, packs_for_any_size = true;
 
     /// A product with a transposed kernel has one running sum for each element: 4e-5 at a depth of 8192 channels x 25.
     static constexpr double error_bound = form == GemmForm::atb || form == GemmForm::atbt ? 5e-5 : 2e-5;
@@ -30532,21 +31676,36 @@ public:
     }
 
     template <class Arch>
-    [[nodiscard]] static Work work(ConvShape const& s) {
+    [[nodiscard]] static Work work(ConvShape const& s, int /*images*/, int threads) {
         const double elements = static_cast<double>(s.out_pixels()) * s.depth() * s.groups;
         const double patches = 4.0 * static_cast<double>(patch_floats(s));
+        const auto blocks = static_cast<double>(build_blocks(s));
         Work work;
         if constexpr (copy == PatchCopy::scan) {
-            work.add({.rate = Rate::scalar, .operations = elements, .bytes = 8 * elements, .working_set = patches});
+            work.add({.rate = Rate::scalar,
+                      .operations = elements,
+                      .bytes = 8 * elements,
+                      .working_set = patches,
+                      .blocks = blocks,
+                      .loops = 1.0 * s.groups});
         } else {
             // Starting the copy of a run takes as long as some eight single elements.
             const double runs = patch == Patch::row ? static_cast<double>(s.out_pixels()) * s.taps() * s.groups
                                 : copy == PatchCopy::copy_self ? 1.0 * s.out_h() * s.fw * s.c
                                                                : 1.0 * s.out_h() * s.taps() * s.c;
-            work.add({.rate = Rate::scalar, .operations = 8 * runs, .bytes = 8 * runs, .working_set = patches})
-                .add({.rate = Rate::vector, .operations = 0, .bytes = 8 * elements, .working_set = patches});
+            work.add({.rate = Rate::scalar,
+                      .operations = 8 * runs,
+                      .bytes = 8 * runs,
+                      .working_set = patches,
+                      .blocks = blocks,
+                      .loops = 1.0 * s.groups})
+                .add({.rate = Rate::vector,
+                      .operations = 0,
+                      .bytes = 8 * elements,
+                      .working_set = patches,
+                      .blocks = blocks});
         }
-        return work.append(traits::template products_work<G, Arch>(s), 1);
+        return work.append(traits::template products_work<G, Arch>(s, threads), 1);
     }
 
 private:
@@ -30554,10 +31713,14 @@ private:
         return round_up_floats(s.out_pixels() * static_cast<std::size_t>(s.depth()));
     }
 
+    /// The channels or rows of which threads build the patches of a group.
+    [[nodiscard]] static std::size_t build_blocks(ConvShape const& s) {
+        return static_cast<std::size_t>(patch == Patch::col ? s.group_c() : s.out_h());
+    }
     static void build(ConvShape const& s, ConvArgs const& args, int first_c, float* patches) noexcept {
         if constexpr (patch == Patch::col) {
             const std::size_t pixels = s.out_pixels();
-            args.executor.parallel_for(static_cast<std::size_t>(s.group_c()), [&](std::size_t c, std::size_t) {
+            args.executor.parallel_for(build_blocks(s), [&](std::size_t c, std::size_t) {
                 const float* plane = args.src + (static_cast<std::size_t>(first_c) + c) * s.in_pixels();
                 float* dst = patches + c * static_cast<std::size_t>(s.taps()) * pixels;
                 if constexpr (copy == PatchCopy::copy_self) {
@@ -30575,7 +31738,7 @@ private:
             });
         } else {
             const auto depth = static_cast<std::size_t>(s.depth());
-            args.executor.parallel_for(static_cast<std::size_t>(s.out_h()), [&, depth](std::size_t row, std::size_t) {
+            args.executor.parallel_for(build_blocks(s), [&, depth](std::size_t row, std::size_t) {
                 const int oh = static_cast<int>(row);
                 float* dst = patches + row * static_cast<std::size_t>(s.out_w()) * depth;
                 for (int ow = 0; ow < s.out_w(); ++ow, dst += depth) {
@@ -30639,7 +31802,7 @@ struct Im2Win {
     static constexpr Family family = Family::other;
     using in_layout = hwc;
     using out_layout = hwc;
-    static constexpr bool fuses_epilogue = true;
+    static constexpr bool fuses_epilogue = true, packs_for_any_size = true;
 
     [[nodiscard]] static constexpr Support supports(ConvShape const& s) {
         if (s.groups != 1) return Support::no("needs one group");
@@ -30686,11 +31849,17 @@ struct Im2Win {
             std::ceil(s.out_w() / static_cast<double>(block)) * std::ceil(s.k / static_cast<double>(block)) * s.out_h();
         const double steps = std::ceil(s.depth() / static_cast<double>(lanes<Arch>)) * lanes<Arch>;
         return Work{}
-            .add({.rate = Rate::vector, .operations = 0, .bytes = 2 * strip * s.out_h(), .working_set = strip})
+            .add({.rate = Rate::vector,
+                  .operations = 0,
+                  .bytes = 2 * strip * s.out_h(),
+                  .working_set = strip,
+                  .blocks = 1.0 * s.out_h(),
+                  .loops = 1})
             .add({.rate = Rate::gemm,
                   .operations = tiles * 2 * block * block * (steps + 8.0 * lanes<Arch>),
                   .bytes = tiles * 2 * block * 4.0 * s.depth(),
-                  .working_set = strip + weights});
+                  .working_set = strip + weights,
+                  .blocks = 1.0 * s.out_h()});
     }
 
 private:
@@ -30863,8 +32032,12 @@ void multiply_indirect(IndirectProduct const& p, int panel, float* c) noexcept {
                 t.residual = p.residual + static_cast<std::size_t>(pixel) * p.c_stride + at;
             }
             gemm::with_vectors<Arch>(width, [&]<int vectors>(std::integral_constant<int, vectors>) {
-                indirect_kernels<Arch, vectors>[static_cast<std::size_t>(count - 1)](
-                    t, p.pointers + pixel * p.taps + tap * count, taps, p.offset);
+                if constexpr ((gemm::tile_set<Arch>.widths >> (vectors - 1) & 1) != 0) {
+                    indirect_kernels<Arch, vectors>[static_cast<std::size_t>(count - 1)](
+                        t, p.pointers + pixel * p.taps + tap * count, taps, p.offset);
+                } else {
+                    __builtin_trap();  // the widths of all panels are in the set
+                }
             });
         }
     }
@@ -30884,7 +32057,7 @@ struct Indirect {
     static constexpr Family family = Family::other;
     using in_layout = hwc;
     using out_layout = hwc;
-    static constexpr bool fuses_epilogue = true, whole_batch = true, by_rows = true;
+    static constexpr bool fuses_epilogue = true, whole_batch = true, by_rows = true, packs_for_any_size = true;
 
     [[nodiscard]] static constexpr Support supports(ConvShape const&) { return Support::yes(); }
 
@@ -30906,12 +32079,9 @@ struct Indirect {
         const std::size_t zeros = round_up_floats(static_cast<std::size_t>(s.c));
         std::fill_n(args.scratch, zeros, 0.0F);
         const std::size_t pixels = s.out_pixels() * static_cast<std::size_t>(args.images), most = block_pixels;
-        const std::size_t blocks = (pixels + most - 1) / most;
-        // If there are few blocks, the panels of each are divided among threads too.
-        const auto threads = args.executor.concurrency(),
-                   panels = static_cast<std::size_t>(gemm::panel_count<Arch>(s.group_k())),
-                   shares = blocks < 2 * threads ? std::min(threads, panels) : 1;
-        args.executor.parallel_for(blocks * shares, [=, &s, &args](std::size_t i, std::size_t worker) {
+        const auto panels = static_cast<std::size_t>(gemm::panel_count<Arch>(s.group_k()));
+        const auto [blocks, shares] = blocks_of<Arch>(s, pixels, args.executor.concurrency());
+        args.executor.parallel_for(blocks * shares, [=, &s, &args, shares = shares](std::size_t i, std::size_t worker) {
             const std::size_t block = i / shares, share = i % shares;
             const int first_panel = static_cast<int>(share * panels / shares),
                       last_panel = static_cast<int>((share + 1) * panels / shares);
@@ -30935,7 +32105,10 @@ struct Indirect {
     }
 
     template <class Arch>
-    [[nodiscard]] static Work work(ConvShape const& s) {
+    [[nodiscard]] static Work work(ConvShape const& image, int images, int threads) {
+        const ConvShape s = tall(image, images);
+        const Blocks of = blocks_of<Arch>(s, s.out_pixels(), static_cast<std::size_t>(threads));
+        const auto blocks = static_cast<double>(of.count * of.shares);
         const double pixels = static_cast<double>(s.out_pixels()), in = 4.0 * static_cast<double>(s.in_shape().size());
         const double columns = static_cast<double>(s.groups) * gemm::padded_columns<Arch>(s.group_k());
         const double weights = 4.0 * s.depth() * columns, out = 4.0 * pixels * s.k;
@@ -30943,17 +32116,30 @@ struct Indirect {
             .add({.rate = Rate::scalar,
                   .operations = pixels * s.taps(),
                   .bytes = 8.0 * pixels * s.taps(),
-                  .working_set = 8.0 * block_pixels * s.taps()})
+                  .working_set = 8.0 * block_pixels * s.taps(),
+                  .blocks = blocks,
+                  .loops = 1})
             .add({.rate = Rate::gemm,
                   .operations = s.groups * gemm::tile_operations<Arch>(pixels, s.group_k(), s.depth()),
                   .bytes = in + weights * std::max(1.0, pixels / block_pixels) + 2 * out,
-                  .working_set = in + weights + out});
+                  .working_set = in + weights + out,
+                  .blocks = blocks});
     }
 
 private:
     static constexpr int rows = primitive::detail::indirect_rows;
     static constexpr int block_pixels = 20 * rows;
 
+    /// The blocks of pixels. If they are few, the panels of each are divided among threads too, in shares.
+    struct Blocks {
+        std::size_t count, shares;
+    };
+    template <class Arch>
+    [[nodiscard]] static constexpr Blocks blocks_of(ConvShape const& s, std::size_t pixels, std::size_t threads) {
+        const std::size_t count = (pixels + block_pixels - 1) / block_pixels;
+        const auto panels = static_cast<std::size_t>(gemm::panel_count<Arch>(s.group_k()));
+        return {count, count < 2 * threads ? std::min(threads, panels) : 1};
+    }
     [[nodiscard]] static constexpr std::size_t block_pointers(ConvShape const& s) {
         return static_cast<std::size_t>(block_pixels) * static_cast<std::size_t>(s.taps());
     }
@@ -31044,6 +32230,7 @@ struct Kn2 {
     static constexpr Family family = Family::kn2;
     using in_layout = std::conditional_t<reads_hwc, hwc, chw>;
     using out_layout = chw;
+    static constexpr bool packs_for_any_size = true;
 
     [[nodiscard]] static constexpr Support supports(ConvShape const& s) {
         return s.strided() ? Support::no("needs stride 1") : Support::yes();
@@ -31071,8 +32258,8 @@ struct Kn2 {
         }
     }
     template <class Arch>
-    [[nodiscard]] static Work work(ConvShape const& s) {
-        return Work{}.append(Way::template work_of_group<Arch>(one_group(s)), s.groups);
+    [[nodiscard]] static Work work(ConvShape const& s, int /*images*/, int threads) {
+        return Work{}.append(Way::template work_of_group<Arch>(one_group(s), threads), s.groups);
     }
 };
 
@@ -31090,16 +32277,23 @@ void pack_taps(ConvShape const& s, const float* kernel, float* dst) {
     }
 }
 
-/// Returns the work of adding every tap's product to the output; `working_set` holds the products and the output.
+/// Returns the work of adding every tap's product to the output; `working_set` holds the products and the output. Each
+/// of the loops is one over kernels.
 /// Starting a row takes as long as some eight single elements.
-[[nodiscard]] inline Work shift_add_work(ConvShape const& s, bool transposing, double working_set) {
+[[nodiscard]] inline Work shift_add_work(ConvShape const& s, bool transposing, double working_set, double loops = 1) {
     const double rows = static_cast<double>(s.out_h()) * s.k * s.taps(), elements = rows * s.out_w();
     return Work{}
-        .add({.rate = Rate::scalar, .operations = 8 * rows, .bytes = 4 * rows, .working_set = working_set})
+        .add({.rate = Rate::scalar,
+              .operations = 8 * rows,
+              .bytes = 4 * rows,
+              .working_set = working_set,
+              .blocks = 1.0 * s.k,
+              .loops = loops})
         .add({.rate = transposing ? Rate::scalar : Rate::vector,
               .operations = elements,
               .bytes = 12 * elements,
-              .working_set = working_set});
+              .working_set = working_set,
+              .blocks = 1.0 * s.k});
 }
 /// Returns the bytes of one tap's product, or of the output.
 [[nodiscard]] constexpr double product_bytes(ConvShape const& s) {
@@ -31153,8 +32347,8 @@ struct Kn2Row : primitive::detail::Kn2<Kn2Row<G>, true> {
         });
     }
     template <class Arch>
-    [[nodiscard]] static Work work_of_group(ConvShape const& s) {
-        Work work = G::template work<Arch>(s.taps() * s.k, static_cast<int>(s.in_pixels()), s.c);
+    [[nodiscard]] static Work work_of_group(ConvShape const& s, int threads) {
+        Work work = gemm::work_of<G, Arch>(s.taps() * s.k, static_cast<int>(s.in_pixels()), s.c, threads);
         return work.append(
             primitive::detail::shift_add_work(s, false, primitive::detail::product_bytes(s) * (s.taps() + 1)), 1);
     }
@@ -31205,8 +32399,8 @@ struct Kn2Col : primitive::detail::Kn2<Kn2Col<G>, true> {
         });
     }
     template <class Arch>
-    [[nodiscard]] static Work work_of_group(ConvShape const& s) {
-        Work work = G::template work<Arch>(static_cast<int>(s.in_pixels()), s.taps() * s.k, s.c);
+    [[nodiscard]] static Work work_of_group(ConvShape const& s, int threads) {
+        Work work = gemm::work_of<G, Arch>(static_cast<int>(s.in_pixels()), s.taps() * s.k, s.c, threads);
         return work.append(
             primitive::detail::shift_add_work(s, true, primitive::detail::product_bytes(s) * (s.taps() + 1)), 1);
     }
@@ -31260,11 +32454,11 @@ struct Kn2AccumulateShift : primitive::detail::Kn2<Kn2AccumulateShift<row, G>, !
         }
     }
     template <class Arch>
-    [[nodiscard]] static Work work_of_group(ConvShape const& s) {
+    [[nodiscard]] static Work work_of_group(ConvShape const& s, int threads) {
         const int pixels = static_cast<int>(s.in_pixels());
         return Work{}
-            .append(G::template work<Arch>(row ? s.k : pixels, row ? pixels : s.k, s.c), s.taps())
-            .append(primitive::detail::shift_add_work(s, !row, 2 * primitive::detail::product_bytes(s)), 1);
+            .append(gemm::work_of<G, Arch>(row ? s.k : pixels, row ? pixels : s.k, s.c, threads), s.taps())
+            .append(primitive::detail::shift_add_work(s, !row, 2 * primitive::detail::product_bytes(s), s.taps()), 1);
     }
 
 private:
@@ -31317,16 +32511,23 @@ public:
         });
     }
     template <class Arch>
-    [[nodiscard]] static Work work_of_group(ConvShape const& s) {
+    [[nodiscard]] static Work work_of_group(ConvShape const& s, int /*threads*/) {
+        // One loop over rows.
         Work one_row = G::template work<Arch>(s.k, s.out_w(), s.c);
         for (Phase& phase : one_row.phases) {
+            phase.blocks = s.out_h();
+            phase.loops = &phase == one_row.phases.data() ? 1.0 / (s.taps() * s.out_h()) : 0;
             phase.working_set = 4.0 * (static_cast<double>(s.kernel_size()) + 1.0 * s.out_w() * (s.c + s.k));
         }
         Work work = Work{}.append(one_row, 1.0 * s.taps() * s.out_h());
         const double result = 4.0 * static_cast<double>(s.out_pixels()) * s.k;
         // Clearing its row fetches each row of a result beyond L2; the products find it in cache.
         if (result > sizeof(float) * l2_floats) {
-            work.add({.rate = Rate::vector, .operations = result / 4, .bytes = 2 * result, .working_set = result});
+            work.add({.rate = Rate::vector,
+                      .operations = result / 4,
+                      .bytes = 2 * result,
+                      .working_set = result,
+                      .blocks = 1.0 * s.out_h()});
         }
         return work;
     }
@@ -31399,21 +32600,30 @@ void multiply_windows(ConvShape const& s, ConvArgs const& args, gemm::TileArgs w
 }
 
 template <class Arch>
-[[nodiscard]] Work mec_work(ConvShape const& s, std::size_t lowered_floats, int rows, int products) {
+[[nodiscard]] Work mec_work(ConvShape const& s, std::size_t lowered_floats, int rows, int products, int lowered_rows,
+                            bool in_one_loop) {
     const double lowered = 4.0 * static_cast<double>(lowered_floats);
     const double columns = static_cast<double>(s.groups) * gemm::padded_columns<Arch>(s.group_k());
     const double weights = 4.0 * s.depth() * columns, out = 4.0 * static_cast<double>(s.out_shape().size());
     return Work{}
-        .add({.rate = Rate::vector, .operations = 0, .bytes = 2 * lowered, .working_set = lowered})
+        .add({.rate = Rate::vector,
+              .operations = 0,
+              .bytes = 2 * lowered,
+              .working_set = lowered,
+              .blocks = 1.0 * lowered_rows,
+              .loops = 1})
         // The cost of calling a product and of its set-up.
         .add({.rate = Rate::scalar,
               .operations = 100.0 * products * s.groups,
               .bytes = 8.0 * products * s.groups,
-              .working_set = 8})
+              .working_set = 8,
+              .blocks = 1.0 * products,
+              .loops = in_one_loop ? 0.0 : 1.0})
         .add({.rate = Rate::gemm,
               .operations = 1.0 * products * s.groups * gemm::tile_operations<Arch>(rows, s.group_k(), s.depth()),
               .bytes = lowered * s.fh + weights * products + 2 * out,
-              .working_set = lowered + weights + out});
+              .working_set = lowered + weights + out,
+              .blocks = 1.0 * products});
 }
 
 }  // namespace primitive::detail
@@ -31426,7 +32636,7 @@ struct MecCol {
     static constexpr Family family = Family::mec;
     using in_layout = hcw;
     using out_layout = hwc;
-    static constexpr bool fuses_epilogue = true;
+    static constexpr bool fuses_epilogue = true, packs_for_any_size = true;
 
     [[nodiscard]] static constexpr Support supports(ConvShape const&) { return Support::yes(); }
 
@@ -31468,7 +32678,7 @@ struct MecCol {
 
     template <class Arch>
     [[nodiscard]] static Work work(ConvShape const& s) {
-        return primitive::detail::mec_work<Arch>(s, lowered_floats(s), s.out_w(), s.out_h());
+        return primitive::detail::mec_work<Arch>(s, lowered_floats(s), s.out_w(), s.out_h(), s.padded_h(), false);
     }
 
 private:
@@ -31504,7 +32714,7 @@ struct MecRowPartition {
     static constexpr Family family = Family::mec;
     using in_layout = hwc;
     using out_layout = hwc;
-    static constexpr bool fuses_epilogue = true;
+    static constexpr bool fuses_epilogue = true, packs_for_any_size = true;
 
     [[nodiscard]] static constexpr Support supports(ConvShape const&) { return Support::yes(); }
 
@@ -31546,7 +32756,8 @@ struct MecRowPartition {
     template <class Arch>
     [[nodiscard]] static Work work(ConvShape const& s) {
         return primitive::detail::mec_work<Arch>(
-            s, primitive::detail::strip_floats(s) * static_cast<std::size_t>(s.out_h()), s.out_w(), s.out_h());
+            s, primitive::detail::strip_floats(s) * static_cast<std::size_t>(s.out_h()), s.out_w(), s.out_h(),
+            s.out_h(), true);
     }
 };
 
@@ -31555,6 +32766,130 @@ struct MecRowPartition {
 
 // primsel/primitive/detail/winograd_tiles.hpp
 // The tiles of Winograd filtering F(m x m, r x r), independent of the width of vectors.
+
+// primsel/primitive/detail/lanes.hpp
+
+#include <type_traits>
+
+namespace primsel::inline PRIMSEL_ABI::primitive::detail {
+
+/// n floats computed on side by side: one float, one vector where the instruction set has that width, otherwise two
+/// halves.
+template <int n>
+struct Lanes {
+    using batch = xsimd::make_sized_batch_t<float, n == 1 ? 4 : static_cast<std::size_t>(n)>;
+    static constexpr bool scalar = n == 1, whole = !scalar && !std::is_void_v<batch>;
+    struct Halves {
+        Lanes<n == 1 ? 1 : n / 2> low, high;
+    };
+    static constexpr auto kind() {
+        if constexpr (scalar)
+            return std::type_identity<float>{};
+        else if constexpr (whole)
+            return std::type_identity<batch>{};
+        else
+            return std::type_identity<Halves>{};
+    }
+    typename decltype(kind())::type value;
+
+    [[nodiscard]] PRIMSEL_INLINE static Lanes load(const float* src) {
+        if constexpr (scalar)
+            return {*src};
+        else if constexpr (whole)
+            return {batch::load_unaligned(src)};
+        else
+            return {{Lanes<n / 2>::load(src), Lanes<n / 2>::load(src + n / 2)}};
+    }
+    [[nodiscard]] PRIMSEL_INLINE static Lanes all(float x) {
+        if constexpr (scalar)
+            return {x};
+        else if constexpr (whole)
+            return {batch(x)};
+        else
+            return {{Lanes<n / 2>::all(x), Lanes<n / 2>::all(x)}};
+    }
+    /// Loads, or stores, and advances the address by `step` floats.
+    [[nodiscard]] PRIMSEL_INLINE static Lanes load_and_advance(const float*& src, std::size_t step) {
+        if constexpr (on_arm && whole) {
+            return {primsel::load_and_advance<typename batch::arch_type>(src, static_cast<std::ptrdiff_t>(step))};
+        } else {
+            const Lanes value = load(src);
+            src += step;
+            return value;
+        }
+    }
+    PRIMSEL_INLINE void store_and_advance(float*& dst, std::size_t step) const {
+        if constexpr (on_arm && whole) {
+            primsel::store_and_advance<typename batch::arch_type>(dst, value, static_cast<std::ptrdiff_t>(step));
+        } else {
+            store(dst);
+            dst += step;
+        }
+    }
+    [[nodiscard]] PRIMSEL_INLINE Lanes in_order() const {
+        if constexpr (on_arm && whole) {
+            return {primsel::in_order<typename batch::arch_type>(value)};
+        } else {
+            return *this;
+        }
+    }
+    PRIMSEL_INLINE void store(float* dst) const {
+        if constexpr (scalar) {
+            *dst = value;
+        } else if constexpr (whole) {
+            value.store_unaligned(dst);
+        } else {
+            value.low.store(dst);
+            value.high.store(dst + n / 2);
+        }
+    }
+    [[nodiscard]] friend PRIMSEL_INLINE Lanes operator+(Lanes const& a, Lanes const& b) {
+        if constexpr (scalar || whole)
+            return {a.value + b.value};
+        else
+            return {{a.value.low + b.value.low, a.value.high + b.value.high}};
+    }
+    [[nodiscard]] friend PRIMSEL_INLINE Lanes operator-(Lanes const& a, Lanes const& b) {
+        if constexpr (scalar || whole)
+            return {a.value - b.value};
+        else
+            return {{a.value.low - b.value.low, a.value.high - b.value.high}};
+    }
+    [[nodiscard]] friend PRIMSEL_INLINE Lanes operator*(float a, Lanes const& b) {
+        if constexpr (scalar)
+            return {a * b.value};
+        else if constexpr (whole)
+            return {batch(a) * b.value};
+        else
+            return {{a * b.value.low, a * b.value.high}};
+    }
+    /// Returns a * b + c.
+    [[nodiscard]] friend PRIMSEL_INLINE Lanes fma(float a, Lanes const& b, Lanes const& c) {
+        if constexpr (scalar) {
+            return {a * b.value + c.value};
+        } else if constexpr (whole) {
+            using arch = typename batch::arch_type;
+            return {primsel::fma<arch>(batch(a), b.value, c.value)};
+        } else {
+            return {{fma(a, b.value.low, c.value.low), fma(a, b.value.high, c.value.high)}};
+        }
+    }
+    /// Returns the value limited to [low, high]; NaN stays NaN.
+    [[nodiscard]] PRIMSEL_INLINE Lanes clamped(float low, float high) const {
+        if constexpr (scalar) {
+            return {primsel::clamp(value, low, high)};
+        } else if constexpr (whole) {
+            using arch = typename batch::arch_type;
+            return {primsel::clamp<arch>(value, batch(low), batch(high))};
+        } else {
+            return {{value.low.clamped(low, high), value.high.clamped(low, high)}};
+        }
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI::primitive::detail
+// primsel/primitive/detail/tile_matrices.hpp
+// The matrices with which Winograd's tiles are transformed, for filters of any stride.
 
 // primsel/primitive/detail/cook_toom.hpp
 // The transform matrices of Winograd's minimal filtering, computed exactly from their interpolation points.
@@ -31771,99 +33106,103 @@ inline constexpr auto transposed_kernel_matrix = transpose_of(kernel_matrix<m, r
 }  // namespace primitive::detail
 
 }  // namespace primsel::inline PRIMSEL_ABI
-// primsel/primitive/detail/lanes.hpp
 
+#include <array>
+#include <cstddef>
 #include <type_traits>
+#include <utility>
 
 namespace primsel::inline PRIMSEL_ABI::primitive::detail {
 
-/// n floats computed on side by side: one float, one vector where the instruction set has that width, otherwise two
-/// halves.
-template <int n>
-struct Lanes {
-    using batch = xsimd::make_sized_batch_t<float, n == 1 ? 4 : static_cast<std::size_t>(n)>;
-    static constexpr bool scalar = n == 1, whole = !scalar && !std::is_void_v<batch>;
-    struct Halves {
-        Lanes<n == 1 ? 1 : n / 2> low, high;
-    };
-    static constexpr auto kind() {
-        if constexpr (scalar)
-            return std::type_identity<float>{};
-        else if constexpr (whole)
-            return std::type_identity<batch>{};
-        else
-            return std::type_identity<Halves>{};
-    }
-    typename decltype(kind())::type value;
+/// The matrices of m outputs of an r-tap filter, `stride` inputs apart, in double: the outputs are
+/// output * ((kernel * taps) elementwise (input * inputs)).
+///
+/// Tap t meets the inputs with the remainder t modulo the stride alone. So the filter is the sum of `stride` filters of
+/// stride 1, its phases, and each matrix consists of theirs. A phase of one tap needs no transform. Interpolation
+/// points other than the default ones are for stride 1.
+template <int m, int r, int stride, class P = void>
+struct TileMatrices {
+    static_assert(1 <= stride && stride <= r);
 
-    [[nodiscard]] PRIMSEL_INLINE static Lanes load(const float* src) {
-        if constexpr (scalar)
-            return {*src};
-        else if constexpr (whole)
-            return {batch::load_unaligned(src)};
+    /// The inputs of a tile, which are also its products.
+    static constexpr int size = stride * (m - 1) + r;
+
+private:
+    template <int phase>
+    static constexpr int taps_of = (r - phase + stride - 1) / stride;
+    template <int phase>
+    static constexpr int inputs_of = m + taps_of<phase> - 1;
+
+    template <int count>
+    [[nodiscard]] static constexpr auto points() {
+        if constexpr (stride == 1 && !std::is_void_v<P>)
+            return P::values;
         else
-            return {{Lanes<n / 2>::load(src), Lanes<n / 2>::load(src + n / 2)}};
+            return DefaultPoints<m + count - 2>::values;
     }
-    [[nodiscard]] PRIMSEL_INLINE static Lanes all(float x) {
-        if constexpr (scalar)
-            return {x};
-        else if constexpr (whole)
-            return {batch(x)};
-        else
-            return {{Lanes<n / 2>::all(x), Lanes<n / 2>::all(x)}};
-    }
-    PRIMSEL_INLINE void store(float* dst) const {
-        if constexpr (scalar) {
-            *dst = value;
-        } else if constexpr (whole) {
-            value.store_unaligned(dst);
-        } else {
-            value.low.store(dst);
-            value.high.store(dst + n / 2);
+
+    struct All {
+        std::array<std::array<double, static_cast<std::size_t>(size)>, static_cast<std::size_t>(size)> input{};
+        std::array<std::array<double, static_cast<std::size_t>(r)>, static_cast<std::size_t>(size)> kernel{};
+        std::array<std::array<double, static_cast<std::size_t>(size)>, static_cast<std::size_t>(m)> output{};
+        std::array<int, static_cast<std::size_t>(size)> positions{};
+        std::array<int, static_cast<std::size_t>(r)> taps{};
+        double operations = 0;
+        std::size_t inputs_done = 0, taps_done = 0;
+
+        template <int phase>
+        constexpr void add() {
+            constexpr int inputs = inputs_of<phase>, count = taps_of<phase>;
+            for (int i = 0; i < inputs; ++i) positions[inputs_done + static_cast<std::size_t>(i)] = phase + i * stride;
+            for (int i = 0; i < count; ++i) taps[taps_done + static_cast<std::size_t>(i)] = phase + i * stride;
+            if constexpr (count == 1) {
+                for (std::size_t i = 0; i < static_cast<std::size_t>(m); ++i) {
+                    input[inputs_done + i][inputs_done + i] = 1;
+                    kernel[inputs_done + i][taps_done] = 1;
+                    output[i][inputs_done + i] = 1;
+                }
+            } else {
+                constexpr CookToom<m, count> exact(points<count>());
+                static_assert(exact.is_convolution(), "two interpolation points are the same");
+                place(exact.input, input, inputs_done, inputs_done);
+                place(exact.kernel, kernel, inputs_done, taps_done);
+                place(exact.output, output, 0, inputs_done);
+                operations += 1.0 * inputs * inputs / size;
+            }
+            inputs_done += static_cast<std::size_t>(inputs);
+            taps_done += static_cast<std::size_t>(count);
         }
-    }
-    [[nodiscard]] friend PRIMSEL_INLINE Lanes operator+(Lanes const& a, Lanes const& b) {
-        if constexpr (scalar || whole)
-            return {a.value + b.value};
-        else
-            return {{a.value.low + b.value.low, a.value.high + b.value.high}};
-    }
-    [[nodiscard]] friend PRIMSEL_INLINE Lanes operator-(Lanes const& a, Lanes const& b) {
-        if constexpr (scalar || whole)
-            return {a.value - b.value};
-        else
-            return {{a.value.low - b.value.low, a.value.high - b.value.high}};
-    }
-    [[nodiscard]] friend PRIMSEL_INLINE Lanes operator*(float a, Lanes const& b) {
-        if constexpr (scalar)
-            return {a * b.value};
-        else if constexpr (whole)
-            return {batch(a) * b.value};
-        else
-            return {{a * b.value.low, a * b.value.high}};
-    }
-    /// Returns a * b + c.
-    [[nodiscard]] friend PRIMSEL_INLINE Lanes fma(float a, Lanes const& b, Lanes const& c) {
-        if constexpr (scalar) {
-            return {a * b.value + c.value};
-        } else if constexpr (whole) {
-            using arch = typename batch::arch_type;
-            return {primsel::fma<arch>(batch(a), b.value, c.value)};
-        } else {
-            return {{fma(a, b.value.low, c.value.low), fma(a, b.value.high, c.value.high)}};
+
+        template <class Of, class To>
+        static constexpr void place(Of const& matrix, To& to, std::size_t row, std::size_t column) {
+            for (std::size_t i = 0; i < matrix.size(); ++i) {
+                for (std::size_t j = 0; j < matrix[i].size(); ++j) to[row + i][column + j] = matrix[i][j].value();
+            }
         }
-    }
-    /// Returns the value limited to [low, high]; NaN stays NaN.
-    [[nodiscard]] PRIMSEL_INLINE Lanes clamped(float low, float high) const {
-        if constexpr (scalar) {
-            return {primsel::clamp(value, low, high)};
-        } else if constexpr (whole) {
-            using arch = typename batch::arch_type;
-            return {primsel::clamp<arch>(value, batch(low), batch(high))};
-        } else {
-            return {{value.low.clamped(low, high), value.high.clamped(low, high)}};
-        }
-    }
+    };
+    /// Phases with an even number of inputs come first: then columns of a phase that are even are so in the matrix, by
+    /// which mirrored rows are found, for at most one phase with an odd number.
+    static constexpr All all = []<int... phase>(std::integer_sequence<int, phase...>) {
+        All result;
+        const auto with = [&result]<int of>(std::integral_constant<int, of>, bool even) {
+            if ((inputs_of<of> % 2 == 0) == even) result.template add<of>();
+        };
+        (with(std::integral_constant<int, phase>{}, true), ...);
+        (with(std::integral_constant<int, phase>{}, false), ...);
+        return result;
+    }(std::make_integer_sequence<int, stride>{});
+
+public:
+    static constexpr auto input = all.input;
+    static constexpr auto kernel = all.kernel;
+    static constexpr auto output = all.output;
+    /// The operations of a transform for each of a tile's inputs.
+    static constexpr double operations = all.operations;
+
+    /// Returns the place in the tile of the input that column i of `input` stands for.
+    [[nodiscard]] static constexpr int position(int i) noexcept { return all.positions[static_cast<std::size_t>(i)]; }
+    /// Returns the tap that column i of `kernel` stands for.
+    [[nodiscard]] static constexpr int tap(int i) noexcept { return all.taps[static_cast<std::size_t>(i)]; }
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI::primitive::detail
@@ -31892,14 +33231,16 @@ template <auto const& matrix>
 inline constexpr auto odd_columns = with_parity(matrix, 1);
 
 /// Returns whether rows i and i + 1 belong to interpolation points p and -p, so that only the signs of their odd
-/// columns differ.
+/// columns differ. Rows with zeros in all odd or all even columns do not.
 template <std::size_t rows, std::size_t columns>
 [[nodiscard]] constexpr bool rows_mirrored(Factors<rows, columns> const& matrix, std::size_t i) {
     if (i + 1 >= rows) return false;
+    bool parities[2]{};
     for (std::size_t j = 0; j < columns; ++j) {
         if (matrix[i + 1][j] != (j % 2 == 0 ? matrix[i][j] : -matrix[i][j])) return false;
+        if (matrix[i][j] != 0.0) parities[j % 2] = true;
     }
-    return true;
+    return parities[0] && parities[1];
 }
 /// Returns whether columns j and j + 1 differ only in the signs of their odd rows.
 template <std::size_t rows, std::size_t columns>
@@ -31950,8 +33291,8 @@ PRIMSEL_INLINE V combine(const V* in) {
     }();
     V sum = in[first];
     if constexpr (factors[first] != 1.0) sum = static_cast<float>(factors[first]) * sum;
-    [&]<std::size_t... j>(std::index_sequence<j...>) {
-        const auto add = [&]<std::size_t i>(std::integral_constant<std::size_t, i>) {
+    [&]<std::size_t... j>(std::index_sequence<j...>) PRIMSEL_INLINE_LAMBDA_ON_ARM {
+        const auto add = [&]<std::size_t i>(std::integral_constant<std::size_t, i>) PRIMSEL_INLINE_LAMBDA_ON_ARM {
             constexpr auto factor = static_cast<float>(factors[i]);
             if constexpr (i == first || factor == 0.0F)
                 return;
@@ -31972,18 +33313,19 @@ PRIMSEL_INLINE V combine(const V* in) {
 template <auto const& matrix, class V, class Put>
 PRIMSEL_INLINE void transform(V (&in)[matrix[0].size()], Put const& put) {
     constexpr std::size_t rows = matrix.size(), columns = matrix[0].size();
-    [&]<std::size_t... j>(std::index_sequence<j...>) {
-        const auto pair = [&]<std::size_t first>(std::integral_constant<std::size_t, first>) {
-            if constexpr (pair_of_column(matrix, first) == first) {
-                const V sum = in[first] + in[first + 1];
-                in[first + 1] = in[first] - in[first + 1];
-                in[first] = sum;
-            }
-        };
+    [&]<std::size_t... j>(std::index_sequence<j...>) PRIMSEL_INLINE_LAMBDA_ON_ARM {
+        const auto pair = [&]<std::size_t first>(std::integral_constant<std::size_t, first>)
+                              PRIMSEL_INLINE_LAMBDA_ON_ARM {
+                                  if constexpr (pair_of_column(matrix, first) == first) {
+                                      const V sum = in[first] + in[first + 1];
+                                      in[first + 1] = in[first] - in[first + 1];
+                                      in[first] = sum;
+                                  }
+                              };
         (pair(std::integral_constant<std::size_t, j>{}), ...);
     }(std::make_index_sequence<columns>{});
-    [&]<std::size_t... i>(std::index_sequence<i...>) {
-        const auto row = [&]<std::size_t at>(std::integral_constant<std::size_t, at>) {
+    [&]<std::size_t... i>(std::index_sequence<i...>) PRIMSEL_INLINE_LAMBDA_ON_ARM {
+        const auto row = [&]<std::size_t at>(std::integral_constant<std::size_t, at>) PRIMSEL_INLINE_LAMBDA_ON_ARM {
             if constexpr (rows_mirrored(matrix, at)) {
                 const V even = combine<even_columns<matrix>, at>(in), odd = combine<odd_columns<matrix>, at>(in);
                 put(at, even + odd);
@@ -32009,7 +33351,15 @@ PRIMSEL_INLINE void sandwich(Get const& get, Put const& put) {
         transform<matrix>(in, [&](std::size_t row, V const& value) { half[row][column] = value; });
     }
     for (std::size_t row = 0; row < rows; ++row) {
-        transform<matrix>(half[row], [&](std::size_t column, V const& value) { put(row, column, value); });
+        const auto put_column = [&](std::size_t column, V const& value) { put(row, column, value); };
+        if constexpr (on_arm && paired<matrix> != matrix) {
+            V in[size];  // a copy, as pairs would go back to memory
+            PRIMSEL_UNROLL
+            for (std::size_t column = 0; column < size; ++column) in[column] = half[row][column];
+            transform<matrix>(in, put_column);
+        } else {
+            transform<matrix>(half[row], put_column);
+        }
     }
 }
 
@@ -32020,20 +33370,20 @@ PRIMSEL_INLINE void sandwich(Get const& get, Put const& put) {
 }
 
 /// The most channels that are transformed side by side: more than a vector leave ARM too few registers for a tile.
-inline constexpr int widest_transformed = slow_clamp ? 4 : 16;
+inline constexpr int widest_transformed = on_arm ? 4 : 16;
 
 /// Calls work(width, begin, end) for the channels in vectors of `vec`. A last vector that is not full ends at the last
 /// channel and overlaps the one before, so computing a channel twice must do no harm. Fewer channels than a vector use
-/// vectors of half the width; fewer than four are taken one by one.
-template <int vec, class F>
+/// vectors of half the width; fewer than four are taken one by one. `many`: there are widest_transformed or more.
+template <int vec, bool many = false, class F>
 PRIMSEL_INLINE void for_channels(std::size_t channels, F const& work) {
     if constexpr (vec > widest_transformed) {
-        for_channels<widest_transformed>(channels, work);
-    } else if (channels >= vec) {
+        for_channels<widest_transformed, many>(channels, work);
+    } else if (many || channels >= vec) {
         constexpr std::integral_constant<int, vec> width;
         work(width, std::size_t{0}, channels / vec * vec);
         if (channels % vec != 0) work(width, channels - vec, channels);
-    } else if constexpr (vec > 1) {
+    } else if constexpr (vec > 1 && !many) {
         for_channels<(vec > 4 ? vec / 2 : 1)>(channels, work);
     }
 }
@@ -32066,11 +33416,13 @@ public:
           dst_(args.dst),
           bias_(args.bias == nullptr ? V::all(0.0F) : V::load(args.bias + at)),
           clamp_(args.clamp),
-          bounded_(slow_clamp && args.clamp.bounded()) {}
+          bounded_(on_arm && args.clamp.bounded()) {}
+    /// Sets the biases that are added.
+    PRIMSEL_INLINE void add(V const& bias) { bias_ = bias; }
     PRIMSEL_INLINE void operator()(V value, std::size_t to) const {
         value = value + bias_;
         if (residual_ != nullptr) value = value + V::load(residual_ + to);
-        if (!slow_clamp || bounded_) value = value.clamped(clamp_.low, clamp_.high);
+        if (!on_arm || bounded_) value = value.clamped(clamp_.low, clamp_.high);
         value.store(dst_ + to);
     }
     /// Stores the first `count` of some neighbours, `stride` floats apart: one test for all of them.
@@ -32084,8 +33436,9 @@ public:
             }
             return;
         }
+        float* dst = dst_ + to;
         PRIMSEL_UNROLL
-        for (std::size_t i = 0; i < most; ++i, to += stride) (values[i] + bias_).store(dst_ + to);
+        for (std::size_t i = 0; i < most; ++i) (values[i] + bias_).store_and_advance(dst, stride);
     }
 
 private:
@@ -32124,11 +33477,11 @@ PRIMSEL_INLINE void scatter(KernelLanes<Arch> const& from, float* dst) {
     for (std::size_t i = 0; i < from.size(); ++i) dst[i] = static_cast<float>(from[i]);
 }
 
-/// A tile is (m + r - 1) squared pixels of the image, from which m squared outputs are computed.
-template <int m, int r, class P>
+/// A tile is `size` squared pixels of the image, from which m squared outputs are computed.
+template <int m, int r, class P, int stride = 1>
 struct WinogradTiles {
-    static constexpr int size = m + r - 1, taps = size * size;
-    static_assert(cook_toom<m, r, P>.is_convolution(), "two interpolation points are the same");
+    using Matrices = TileMatrices<m, r, stride, P>;
+    static constexpr int size = Matrices::size, taps = size * size;
 
     [[nodiscard]] static constexpr int rows(ConvShape const& s) { return (s.out_h() + m - 1) / m; }
     [[nodiscard]] static constexpr int columns(ConvShape const& s) { return (s.out_w() + m - 1) / m; }
@@ -32149,34 +33502,35 @@ struct WinogradTiles {
 
     /// Transforms one tile of the image, all channels: dst[tap * tap_stride + c]. `zeros` has as many floats as there
     /// are channels and stands for pixels outside the image.
-    template <int vec>
+    template <int vec, bool many = false>
     static void transform_input(ConvShape const& s, const float* src, const float* zeros, int tile, float* dst,
                                 std::size_t tap_stride) noexcept {
-        const int h0 = tile / columns(s) * m - s.pad_top, w0 = tile % columns(s) * m - s.pad_left;
+        constexpr int step = m * stride;
+        const int h0 = tile / columns(s) * step - s.pad_top, w0 = tile % columns(s) * step - s.pad_left;
         const auto c = static_cast<std::size_t>(s.c);
         const float* pixels[taps];
         for (int i = 0; i < taps; ++i) {
-            const int h = h0 + i / size, w = w0 + i % size;
+            const int h = h0 + Matrices::position(i / size), w = w0 + Matrices::position(i % size);
             const bool in = h >= 0 && h < s.h && w >= 0 && w < s.w;
             pixels[i] = in ? src + static_cast<std::size_t>(h * s.w + w) * c : zeros;
         }
-        for_channels<vec>(c, [&]<int n>(std::integral_constant<int, n>, std::size_t begin, std::size_t end) {
+        for_channels<vec, many>(c, [&]<int n>(std::integral_constant<int, n>, std::size_t begin, std::size_t end) {
             transform_channels<n>(pixels, begin, end, dst, tap_stride);
         });
     }
 
     /// Computes one tile of the result of the image whose pixels begin at `first`.
-    template <int vec>
+    template <int vec, bool many = false>
     static void transform_output(ConvShape const& s, ConvArgs const& args, std::size_t first, int tile,
                                  const float* src, std::size_t tap_stride) noexcept {
         const int h0 = tile / columns(s) * m, w0 = tile % columns(s) * m;
         const Target target{first + static_cast<std::size_t>(h0 * s.out_w() + w0), static_cast<std::size_t>(s.out_w()),
                             args.pixel_stride(s), static_cast<std::size_t>(std::min(m, s.out_h() - h0)),
                             static_cast<std::size_t>(std::min(m, s.out_w() - w0))};
-        for_channels<vec>(static_cast<std::size_t>(s.k),
-                          [&]<int n>(std::integral_constant<int, n>, std::size_t begin, std::size_t end) {
-                              finish_channels<n>(args, target, begin, end, src, tap_stride);
-                          });
+        for_channels<vec, many>(static_cast<std::size_t>(s.k),
+                                [&]<int n>(std::integral_constant<int, n>, std::size_t begin, std::size_t end) {
+                                    finish_channels<n>(args, target, begin, end, src, tap_stride);
+                                });
     }
 
     /// Transforms one tile of the gradient of the result, all channels: the transpose of transform_output.
@@ -32226,9 +33580,10 @@ private:
         const std::ptrdiff_t step = rotated ? -gemm::panel_width<Arch> : gemm::panel_width<Arch>;
         if (rotated) rows += (r * r - 1) * gemm::panel_width<Arch>;
         for (int n = 0; n < width; n += lanes<Arch>) {
-            sandwich<kernel_matrix<m, r, P>, V>(
+            sandwich<Matrices::kernel, V>(
                 [&](std::size_t row, std::size_t column) {
-                    return V::load(rows + static_cast<std::ptrdiff_t>(row * r + column) * step + n);
+                    const int tap = Matrices::tap(static_cast<int>(row)) * r + Matrices::tap(static_cast<int>(column));
+                    return V::load(rows + tap * step + n);
                 },
                 [&](std::size_t row, std::size_t column, V const& value) {
                     value.store(dst + (row * size + column) * tap_stride + n);
@@ -32242,7 +33597,7 @@ private:
                                                     float* dst, std::size_t tap_stride) noexcept {
         using V = Lanes<n>;
         for (std::size_t at = begin; at < end; at += n) {
-            sandwich<input_matrix<m, r, P>, V>(
+            sandwich<Matrices::input, V>(
                 [&](std::size_t row, std::size_t column) { return V::load(pixels[row * size + column] + at); },
                 [&](std::size_t row, std::size_t column, V const& value) {
                     value.store(dst + (row * size + column) * tap_stride + at);
@@ -32253,31 +33608,75 @@ private:
     /// The positions of a tile's outputs: the first pixel, the pixels of a row, the floats of a pixel, and how many
     /// rows and columns exist.
     struct Target {
-        std::size_t first, row, stride, height, width;
+        std::size_t first, row, pixel, height, width;
     };
     template <int n>
-    PRIMSEL_NOINLINE static void finish_channels(ConvArgs const& args, Target const& target, std::size_t begin,
+    PRIMSEL_NOINLINE static void finish_channels(ConvArgs const& args, Target const& of_tile, std::size_t begin,
                                                  std::size_t end, const float* src, std::size_t tap_stride) noexcept {
-        using V = Lanes<n>;
-        for (std::size_t at = begin; at < end; at += n) {
-            const Finish<n> finish(args, at);
-            [[maybe_unused]] V of_row[m];
-            sandwich<output_matrix<m, r, P>, V>(
-                [&](std::size_t row, std::size_t column) {
-                    return V::load(src + (row * size + column) * tap_stride + at);
-                },
-                [&](std::size_t row, std::size_t column, V const& value) {
-                    if constexpr (slow_clamp) {
-                        of_row[column] = value;
-                        if (column + 1 < m || row >= target.height) return;
-                        finish(of_row, (target.first + row * target.row) * target.stride + at, target.stride,
-                               target.width);
-                    } else {
+        const Target target = of_tile;  // a store of floats may not change the copy
+        if constexpr (on_arm) {
+            Finish<n> finish(args, begin);
+            const float* const bias = args.bias;
+            for (std::size_t at = begin; at < end; at += n) {
+                finish_vector(finish, target, at, src + at, tap_stride, bias);
+            }
+        } else {
+            using V = Lanes<n>;
+            for (std::size_t at = begin; at < end; at += n) {
+                const Finish<n> finish(args, at);
+                sandwich<Matrices::output, V>(
+                    [&](std::size_t row, std::size_t column) {
+                        return V::load(src + (row * size + column) * tap_stride + at);
+                    },
+                    [&](std::size_t row, std::size_t column, V const& value) {
                         if (row >= target.height || column >= target.width) return;
-                        finish(value, (target.first + row * target.row + column) * target.stride + at);
-                    }
-                });
+                        finish(value, (target.first + row * target.row + column) * target.pixel + at);
+                    });
+            }
         }
+    }
+
+    /// The same on ARM, by instructions that advance addresses. Their operands stay in registers only if no array has
+    /// an index that is not a constant.
+    template <int n>
+    PRIMSEL_INLINE static void finish_vector(Finish<n>& finish, Target const& target, std::size_t at, const float* src,
+                                             std::size_t tap_stride, const float* bias) noexcept {
+        constexpr std::make_index_sequence<size> columns{};
+        Lanes<n> half[m][size];
+        const std::size_t to = target.first * target.pixel + at;
+        if constexpr (m * size <= 24) {  // registers
+            [&]<std::size_t... column>(std::index_sequence<column...>) PRIMSEL_INLINE_LAMBDA {
+                (half_of_column<n>(half, column, src + column * tap_stride, size * tap_stride, columns), ...);
+            }(columns);
+            if (bias != nullptr) finish.add(Lanes<n>::load(bias + at));
+            [&]<std::size_t... row>(std::index_sequence<row...>) PRIMSEL_INLINE_LAMBDA {
+                ((row < target.height ? finish_row<n>(half, row, finish, to, target, columns) : void()), ...);
+            }(std::make_index_sequence<m>{});
+        } else {
+            for (std::size_t column = 0; column < size; ++column) {
+                half_of_column<n>(half, column, src + column * tap_stride, size * tap_stride, columns);
+            }
+            if (bias != nullptr) finish.add(Lanes<n>::load(bias + at));
+            for (std::size_t row = 0; row < target.height; ++row) {
+                finish_row<n>(half, row, finish, to, target, columns);
+            }
+        }
+    }
+    template <int n, std::size_t... row>
+    PRIMSEL_INLINE static void half_of_column(Lanes<n> (&half)[m][size], std::size_t column, const float* src,
+                                              std::size_t step, std::index_sequence<row...>) noexcept {
+        Lanes<n> in[size] = {(void(row), Lanes<n>::load_and_advance(src, step))...};
+        transform<Matrices::output>(in, [&](std::size_t i, Lanes<n> const& value)
+                                            PRIMSEL_INLINE_LAMBDA { half[i][column] = value.in_order(); });
+    }
+    template <int n, std::size_t... column>
+    PRIMSEL_INLINE static void finish_row(Lanes<n> const (&half)[m][size], std::size_t row, Finish<n> const& finish,
+                                          std::size_t to, Target const& target,
+                                          std::index_sequence<column...>) noexcept {
+        Lanes<n> in[size] = {half[row][column]...}, out[m];
+        transform<Matrices::output>(
+            in, [&](std::size_t i, Lanes<n> const& value) PRIMSEL_INLINE_LAMBDA { out[i] = value.in_order(); });
+        finish(out, to + row * target.row * target.pixel, target.pixel, target.width);
     }
 };
 
@@ -32291,15 +33690,22 @@ namespace primsel::inline PRIMSEL_ABI {
 /// Winograd's minimal filtering in two dimensions, F(m x m, r x r) (Lavin and Gray 2016). Tiles of the image and the
 /// kernel are transformed. Each of the (m + r - 1)^2 taps is then a product of tiles x c and c x k, whose results are
 /// transformed back. `vec` channels are transformed side by side; 1 is the scalar version. The interpolation points
-/// decide the numerical error.
-template <int m, int r, int vec, class P = DefaultPoints<m + r - 2>>
+/// decide the numerical error. A convolution of stride 2 is the sum of four of stride 1, over the pixels of even and
+/// odd rows and columns.
+template <int m, int r, int vec, class P = DefaultPoints<m + r - 2>, int stride = 1>
 struct Winograd {
 private:
-    using Tiles = primitive::detail::WinogradTiles<m, r, P>;
-    static constexpr int size = Tiles::size, taps = Tiles::taps;
+    using Tiles = primitive::detail::WinogradTiles<m, r, P, stride>;
+    static constexpr int taps = Tiles::taps;
     template <int n>
     static constexpr auto square = fixed_decimal<n>() + "x" + fixed_decimal<n>();
-    static constexpr auto scalar_id = FixedString("winograd-") + square<m> + "-" + square<r>;
+    static constexpr auto scalar_id = [] {
+        constexpr auto name = FixedString("winograd-") + square<m> + "-" + square<r>;
+        if constexpr (stride == 1)
+            return name;
+        else
+            return name + "-stride-" + fixed_decimal<stride>();
+    }();
 
 public:
     static constexpr auto id = [] {
@@ -32308,16 +33714,21 @@ public:
         else
             return scalar_id + "-vec-" + fixed_decimal<vec>() + primitive::detail::PointsSuffix<P>::value;
     }();
-    static constexpr Family family = r == 3 ? Family::wino3 : r == 5 ? Family::wino5 : Family::other;
+    static constexpr Family family = stride != 1 ? Family::other
+                                     : r == 3    ? Family::wino3
+                                     : r == 5    ? Family::wino5
+                                                 : Family::other;
     using in_layout = hwc;
     using out_layout = hwc;
-    static constexpr bool fuses_epilogue = true, strided_output = true, whole_batch = true, mixes_pixels = true;
+    static constexpr bool fuses_epilogue = true, strided_output = true, whole_batch = true, mixes_pixels = true,
+                          packs_for_any_size = true;
     /// Measured over depths up to 8192 channels; relative to the RMS of the output.
-    static constexpr double error_bound = size <= 4 ? 4e-5 : m <= 4 ? 2e-4 : 4e-4;
+    static constexpr double error_bound = m + r <= 5 ? 4e-5 : m <= 4 ? 2e-4 : 4e-4;
 
     [[nodiscard]] static constexpr Support supports(ConvShape const& s) {
         if (s.fh != r || s.fw != r) return Support::no(r == 3 ? "needs a 3x3 kernel" : "needs a 5x5 kernel");
-        if (s.strided()) return Support::no("needs stride 1");
+        if (s.stride_h != stride || s.stride_w != stride)
+            return Support::no(stride == 1 ? "needs stride 1" : "needs stride 2");
         if (s.dilated()) return Support::no("needs dilation 1");
         return s.groups != 1 ? Support::no("needs one group") : Support::yes();
     }
@@ -32369,24 +33780,30 @@ public:
     }
 
     template <class Arch>
-    [[nodiscard]] static Work work(ConvShape const& s, int images) {
-        const Blocks blocks = blocks_of<Arch>(s, 1, images);
+    [[nodiscard]] static Work work(ConvShape const& s, int images, int threads) {
+        const Blocks blocks = blocks_of<Arch>(s, static_cast<std::size_t>(threads), images);
         const double tiles = 1.0 * tiles_of(s) * images, columns = gemm::padded_columns<Arch>(s.k);
         const double u = 4.0 * taps * s.c * columns, v = 4.0 * taps * tiles * s.c, y = 4.0 * taps * tiles * s.k;
         const double in_cache = 4.0 * static_cast<double>((taps + 1) * slot_floats(s, blocks.tiles));
-        // Each of the two passes of a transform does about `size` operations for each element.
-        const double passes = 2.0 * size;
+        const double passes = 2 * Tiles::Matrices::operations;
+        const double shared = blocks.shared ? blocks.tiles : blocks.count, of_taps = blocks.shared ? taps : shared,
+                     loops = blocks.shared ? blocks.count : 0;
         return Work{}
             .add({.rate = Rate::scalar,
                   .operations = tiles * (taps + m * m),
                   .bytes = 8 * tiles * taps,
-                  .working_set = 8.0 * taps})
-            .add(primitive::detail::transform_phase<Arch, vec>(s.c, tiles * taps * passes, 2 * v, in_cache))
+                  .working_set = 8.0 * taps,
+                  .blocks = shared})
+            .add(primitive::detail::transform_phase<Arch, vec>(s.c, tiles * taps * passes, 2 * v, in_cache)
+                     .shared_by(shared, std::max(loops, 1.0)))
             .add({.rate = Rate::gemm,
                   .operations = taps * gemm::tile_operations<Arch>(tiles, s.k, s.c),
                   .bytes = v + y + u * blocks.count,
-                  .working_set = in_cache + u})
-            .add(primitive::detail::transform_phase<Arch, vec>(s.k, tiles * taps * passes, y + y / 2, in_cache));
+                  .working_set = in_cache + u,
+                  .blocks = of_taps,
+                  .loops = loops})
+            .add(primitive::detail::transform_phase<Arch, vec>(s.k, tiles * taps * passes, y + y / 2, in_cache)
+                     .shared_by(shared, loops));
     }
 
 private:
@@ -32407,15 +33824,16 @@ private:
         return (static_cast<std::size_t>(tiles) * primitive::detail::tile_stride(std::max(s.c, s.k)) / line | 1) * line;
     }
     /// Returns blocks whose transformed tiles stay in L2 beside a panel of the kernels. If reading large kernels once
-    /// for each block costs more than that saves, blocks are larger.
+    /// for each block costs more than that saves, blocks are larger: twice the size of L2, or for kernels that are
+    /// no longer small beside L3 four times.
     template <class Arch>
     [[nodiscard]] static constexpr Blocks blocks_of(ConvShape const& s, std::size_t workers, int images) {
-        constexpr std::size_t l2 = l2_floats / 2, large = 4 * l2_floats;
+        constexpr std::size_t l2 = l2_floats / 2;
         constexpr int step = gemm::tile_rows<Arch>;
         const int tiles = tiles_of(s) * images;
         const std::size_t kernels =
             static_cast<std::size_t>(taps) * static_cast<std::size_t>(s.c) * static_cast<std::size_t>(s.k);
-        const std::size_t room = kernels > 2 * l2 + l2 / 2 ? large : l2;
+        const std::size_t room = kernels > 24 * l2 ? 8 * l2 : kernels > 2 * l2 + l2 / 2 ? 4 * l2 : l2;
         const auto most = static_cast<int>(room / ((taps + 1) * slot_floats(s, 1)));
         const int wanted = std::clamp(most / step * step, step, (tiles + step - 1) / step * step);
         const int count = (tiles + wanted - 1) / wanted, threads = static_cast<int>(workers);
@@ -32439,31 +33857,37 @@ private:
     template <class Arch>
     static void run_block(ConvShape const& s, ConvArgs const& args, int first, int last, float* v, float* y,
                           ExecutorRef executor) noexcept {
+        constexpr bool many = !gemm::tile_set<Arch>.few_channels;
         const int tiles = last - first;
         const std::size_t v_stride = primitive::detail::tile_stride(s.c),
                           y_stride = primitive::detail::tile_stride(s.k);
         const std::size_t slot = slot_floats(s, tiles);
         executor.parallel_for(static_cast<std::size_t>(tiles), [&](std::size_t tile, std::size_t) {
             const auto [image, of_image] = place(s, first + static_cast<int>(tile));
-            Tiles::template transform_input<vec>(s, args.src + image * s.in_shape().size(), args.scratch, of_image,
-                                                 v + tile * v_stride, slot);
+            Tiles::template transform_input<vec, many>(s, args.src + image * s.in_shape().size(), args.scratch,
+                                                       of_image, v + tile * v_stride, slot);
         });
         executor.parallel_for(taps, [&](std::size_t tap, std::size_t) {
             const gemm::TileArgs product{.a = v + tap * slot,
                                          .a_stride = v_stride,
                                          .run = s.c,
                                          .fetch_end = args.weights + packed_floats<Arch>(s),
-                                         .near_parts = true,
+                                         .near_parts = gemm::l1_holds_parts(),
                                          .c = y + tap * slot,
                                          .c_stride = y_stride};
             gemm::multiply_panels<Arch>(product, 0, tiles, s.k, args.weights + tap * gemm::packed_size<Arch>(s.c, s.k));
         });
         executor.parallel_for(static_cast<std::size_t>(tiles), [&](std::size_t tile, std::size_t) {
             const auto [image, of_image] = place(s, first + static_cast<int>(tile));
-            Tiles::template transform_output<vec>(s, args, image * s.out_pixels(), of_image, y + tile * y_stride, slot);
+            Tiles::template transform_output<vec, many>(s, args, image * s.out_pixels(), of_image, y + tile * y_stride,
+                                                        slot);
         });
     }
 };
+
+/// F(m x m, 3 x 3) for stride 2: (2 m + 1)^2 products for m^2 outputs.
+template <int m, int vec>
+using StridedWinograd = Winograd<m, 3, vec, DefaultPoints<m + 1>, 2>;
 
 }  // namespace primsel::inline PRIMSEL_ABI
 // primsel/primitive/winograd_line.hpp
@@ -32530,7 +33954,7 @@ struct WinogradLineTiles {
     }
 
     /// Transforms one input tile, all channels: dst[tap * tap_stride + c].
-    template <int vec>
+    template <int vec, bool many = false>
     static void transform_input(ConvShape const& s, const float* src, int line, int position, float* dst,
                                 std::size_t tap_stride) noexcept {
         const int h0 = line * (along_rows ? 1 : m) - s.pad_top, w0 = position * (along_rows ? m : 1) - s.pad_left;
@@ -32541,13 +33965,13 @@ struct WinogradLineTiles {
             const bool in = h >= 0 && h < s.h && w >= 0 && w < s.w;
             pixels[i] = in ? src + static_cast<std::size_t>(h * s.w + w) * c : nullptr;
         }
-        for_channels<vec>(c, [&]<int n>(std::integral_constant<int, n>, std::size_t begin, std::size_t end) {
+        for_channels<vec, many>(c, [&]<int n>(std::integral_constant<int, n>, std::size_t begin, std::size_t end) {
             transform_channels<n>(pixels, begin, end, dst, tap_stride);
         });
     }
 
     /// Computes one output tile, all kernels.
-    template <int vec>
+    template <int vec, bool many = false>
     static void transform_output(ConvShape const& s, ConvArgs const& args, int line, int position, const float* src,
                                  std::size_t tap_stride) noexcept {
         const int h0 = line * (along_rows ? 1 : m), w0 = position * (along_rows ? m : 1);
@@ -32556,7 +33980,7 @@ struct WinogradLineTiles {
         const Target target{static_cast<std::size_t>(h0 * s.out_w() + w0) * pixel,
                             (along_rows ? 1 : static_cast<std::size_t>(s.out_w())) * pixel,
                             static_cast<std::size_t>(along_rows ? s.out_w() - w0 : s.out_h() - h0)};
-        for_channels<vec>(k, [&]<int n>(std::integral_constant<int, n>, std::size_t begin, std::size_t end) {
+        for_channels<vec, many>(k, [&]<int n>(std::integral_constant<int, n>, std::size_t begin, std::size_t end) {
             finish_channels<n>(args, target, begin, end, src, tap_stride);
         });
     }
@@ -32634,7 +34058,7 @@ public:
                                                                 : Family::other;
     using in_layout = hwc;
     using out_layout = hwc;
-    static constexpr bool fuses_epilogue = true, strided_output = true, mixes_pixels = true;
+    static constexpr bool fuses_epilogue = true, strided_output = true, mixes_pixels = true, packs_for_any_size = true;
     /// Measured over depths up to 8192 channels; relative to the RMS of the output.
     static constexpr double error_bound = taps <= 4 ? 4e-5 : 2e-4;
 
@@ -32670,8 +34094,7 @@ public:
             run_block<Arch>(s, args, first, std::min(first + step, all), args.scratch + worker * block_floats(s, step),
                             executor);
         };
-        const std::size_t threads = args.executor.concurrency();
-        if (threads > 1 && blocks < 2 * threads) {
+        if (shares_within(blocks, args.executor.concurrency())) {
             for (std::size_t i = 0; i < blocks; ++i) block(i, 0, args.executor);
         } else {
             args.executor.parallel_for(blocks, [&block](std::size_t i, std::size_t worker) {
@@ -32682,7 +34105,7 @@ public:
     }
 
     template <class Arch>
-    [[nodiscard]] static Work work(ConvShape const& s) {
+    [[nodiscard]] static Work work(ConvShape const& s, int /*images*/, int threads) {
         const int step = lines_per_block(s), lines = Tiles::out_lines(s);
         const double blocks = (lines + step - 1) / step, positions = Tiles::positions(s);
         const double columns = gemm::padded_columns<Arch>(s.k), depth = 1.0 * Tiles::lines * s.c;
@@ -32691,20 +34114,33 @@ public:
                      y = 4.0 * taps * out_tiles * s.k;
         const double in_cache = 4.0 * static_cast<double>(block_floats(s, step));
         const double passes = taps;
+        // Loops within blocks of lines, or one over them.
+        const bool within = shares_within(static_cast<std::size_t>(blocks), static_cast<std::size_t>(threads));
+        const double loops = within ? blocks : 0, in_blocks = within ? (step + Tiles::lines - 1) * positions : blocks,
+                     out_blocks = within ? step * positions : blocks;
         return Work{}
             .add({.rate = Rate::scalar,
                   .operations = in_tiles * taps + out_tiles * m,
                   .bytes = 8 * in_tiles * taps,
-                  .working_set = 8.0 * taps})
-            .add(primitive::detail::transform_phase<Arch, vec>(s.c, in_tiles * taps * passes, 2 * v, in_cache))
+                  .working_set = 8.0 * taps,
+                  .blocks = in_blocks})
+            .add(primitive::detail::transform_phase<Arch, vec>(s.c, in_tiles * taps * passes, 2 * v, in_cache)
+                     .shared_by(in_blocks, std::max(loops, 1.0)))
             .add({.rate = Rate::gemm,
                   .operations = taps * gemm::tile_operations<Arch>(out_tiles, s.k, depth),
                   .bytes = v * Tiles::lines + y + u * blocks,
-                  .working_set = in_cache + u})
-            .add(primitive::detail::transform_phase<Arch, vec>(s.k, out_tiles * taps * passes, y + y / 2, in_cache));
+                  .working_set = in_cache + u,
+                  .blocks = within ? taps : blocks,
+                  .loops = loops})
+            .add(primitive::detail::transform_phase<Arch, vec>(s.k, out_tiles * taps * passes, y + y / 2, in_cache)
+                     .shared_by(out_blocks, loops));
     }
 
 private:
+    /// Whether threads share the steps within each block.
+    [[nodiscard]] static constexpr bool shares_within(std::size_t blocks, std::size_t threads) {
+        return threads > 1 && blocks < 2 * threads;
+    }
     [[nodiscard]] static constexpr std::size_t block_floats(ConvShape const& s, int out_lines) {
         const auto in = static_cast<std::size_t>(out_lines + Tiles::lines - 1),
                    out = static_cast<std::size_t>(out_lines);
@@ -32724,6 +34160,7 @@ private:
     template <class Arch>
     static void run_block(ConvShape const& s, ConvArgs const& args, int first, int last, float* scratch,
                           ExecutorRef executor) noexcept {
+        constexpr bool many = !gemm::tile_set<Arch>.few_channels;
         const std::size_t v_stride = primitive::detail::tile_stride(s.c),
                           y_stride = primitive::detail::tile_stride(s.k);
         const int positions = Tiles::positions(s);
@@ -32733,7 +34170,8 @@ private:
         float* y = scratch + taps * in_tiles * v_stride;
         executor.parallel_for(in_tiles, [&](std::size_t tile, std::size_t) {
             const int line = first + static_cast<int>(tile) / positions, position = static_cast<int>(tile) % positions;
-            Tiles::template transform_input<vec>(s, args.src, line, position, v + tile * v_stride, in_tiles * v_stride);
+            Tiles::template transform_input<vec, many>(s, args.src, line, position, v + tile * v_stride,
+                                                       in_tiles * v_stride);
         });
         executor.parallel_for(taps, [&](std::size_t tap, std::size_t) {
             for (std::size_t line = 0; line < Tiles::lines; ++line) {
@@ -32752,8 +34190,233 @@ private:
         });
         executor.parallel_for(out_tiles, [&](std::size_t tile, std::size_t) {
             const int line = first + static_cast<int>(tile) / positions, position = static_cast<int>(tile) % positions;
-            Tiles::template transform_output<vec>(s, args, line, position, y + tile * y_stride, out_tiles * y_stride);
+            Tiles::template transform_output<vec, many>(s, args, line, position, y + tile * y_stride,
+                                                        out_tiles * y_stride);
         });
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/primitive/winograd_stem.hpp
+
+#include <algorithm>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Winograd's minimal filtering F(m, r) with a stride down the columns of an image with few channels, such as a
+/// network's input. A tile is the image's rows under m output rows. Each of its transformed rows is multiplied by the
+/// transformed kernel, with channels and the kernel's columns as the depth: tiles in two dimensions would have a depth
+/// of channels alone.
+template <int m, int r, int stride>
+struct WinogradStem {
+private:
+    using Matrices = primitive::detail::TileMatrices<m, r, stride>;
+    static constexpr int size = Matrices::size, most_channels = 4, vec = 16;
+    static constexpr auto needed_stride = FixedString("needs stride ") + fixed_decimal<stride>();
+    static constexpr auto needed_kernel = [] {
+        constexpr auto kernel = fixed_decimal<r>() + "x" + fixed_decimal<r>() + " kernel";
+        if constexpr (r == 8 || r == 11)
+            return FixedString("needs an ") + kernel;
+        else
+            return FixedString("needs a ") + kernel;
+    }();
+
+public:
+    static constexpr auto id = FixedString("winograd-stem-") + fixed_decimal<m>() + "-" + fixed_decimal<r>() + "x" +
+                               fixed_decimal<r>() + "-stride-" + fixed_decimal<stride>();
+    static constexpr Family family = Family::other;
+    using in_layout = chw;
+    using out_layout = hwc;
+    static constexpr bool fuses_epilogue = true, strided_output = true, mixes_pixels = true, packs_for_any_size = true;
+    static constexpr double error_bound = 2e-4;
+
+    [[nodiscard]] static constexpr Support supports(ConvShape const& s) {
+        if (s.fh != r || s.fw != r) return Support::no(needed_kernel.text);
+        if (s.stride_h != stride || s.stride_w != stride) return Support::no(needed_stride.text);
+        if (s.dilated()) return Support::no("needs dilation 1");
+        if (s.groups != 1) return Support::no("needs one group");
+        return s.c > most_channels ? Support::no("needs 4 channels or fewer") : Support::yes();
+    }
+
+    template <class Arch>
+    [[nodiscard]] static std::size_t packed_floats(ConvShape const& s) {
+        return size * matrix_floats<Arch>(s);
+    }
+    /// Packs the transformed kernel, product after product, each as a matrix (c, fw) x k in panels.
+    template <class Arch>
+    static void pack(ConvShape const& s, KernelView kernel, float* dst, ExecutorRef executor) {
+        executor.parallel_for(static_cast<std::size_t>(gemm::panel_count<Arch>(s.k)), [&](std::size_t i, std::size_t) {
+            const int first = static_cast<int>(i) * gemm::panel_width<Arch>,
+                      width = gemm::panel_columns<Arch>(first, s.k);
+            float* panel = dst + depth(s) * static_cast<std::size_t>(first);
+            for (int c = 0; c < s.c; ++c) {
+                for (int fw = 0; fw < r; ++fw) {
+                    for (int n = 0; n < width; ++n) {
+                        pack_column<Arch>(s, kernel, c, fw, first + n, panel++);
+                    }
+                }
+            }
+        });
+    }
+
+    template <class Arch>
+    [[nodiscard]] static std::size_t scratch_floats(ConvShape const& s, std::size_t workers) {
+        return workers * worker_floats<Arch>(s);
+    }
+
+    /// Parallel over tiles.
+    template <class Arch>
+    static void run(ConvShape const& s, ConvArgs const& args) noexcept {
+        args.executor.parallel_for(static_cast<std::size_t>(tiles(s)), [&](std::size_t tile, std::size_t worker) {
+            float* const rows = args.scratch + worker * worker_floats<Arch>(s);
+            float* const y = rows + round_up_floats(size * tile_floats(s));
+            const int first = static_cast<int>(tile) * m, step = pixels_at_once<Arch>(s);
+            transform_rows(s, args.src, first, rows);
+            for (int ow = 0; ow < s.out_w(); ow += step) {
+                const int pixels = std::min(step, s.out_w() - ow);
+                multiply<Arch>(s, args, rows + stride * ow, pixels, y);
+                transform_output(s, args, first, ow, pixels, y);
+            }
+        });
+    }
+
+    template <class Arch>
+    [[nodiscard]] static Work work(ConvShape const& s, int /*images*/, int /*threads*/) {
+        const double in = 1.0 * tiles(s) * size * s.c * s.w, pixels = 1.0 * tiles(s) * s.out_w(),
+                     y = 4.0 * size * pixels * s.k;
+        const double in_cache = 4.0 * static_cast<double>(worker_floats<Arch>(s) + packed_floats<Arch>(s));
+        return Work{}
+            .add(primitive::detail::transform_phase<Arch, vec>(s.w, in / s.w * Matrices::operations, 8 * in, in_cache)
+                     .shared_by(tiles(s), 1))
+            .add({.rate = Rate::gemm,
+                  .operations = size * gemm::tile_operations<Arch>(pixels, s.k, 1.0 * static_cast<double>(depth(s))),
+                  .bytes = y,
+                  .working_set = in_cache,
+                  .blocks = 1.0 * tiles(s)})
+            .add(primitive::detail::transform_phase<Arch, vec>(s.k, pixels * size * Matrices::operations, y + y / 2,
+                                                               in_cache)
+                     .shared_by(tiles(s), 0));
+    }
+
+private:
+    [[nodiscard]] static constexpr int tiles(ConvShape const& s) { return (s.out_h() + m - 1) / m; }
+    [[nodiscard]] static constexpr std::size_t depth(ConvShape const& s) { return static_cast<std::size_t>(s.c * r); }
+    template <class Arch>
+    [[nodiscard]] static std::size_t matrix_floats(ConvShape const& s) {
+        return gemm::packed_size<Arch>(s.c * r, s.k);
+    }
+    [[nodiscard]] static constexpr std::size_t row_floats(ConvShape const& s) {
+        return static_cast<std::size_t>(s.padded_w());
+    }
+    /// Returns the floats of a transformed row of all channels.
+    [[nodiscard]] static constexpr std::size_t tile_floats(ConvShape const& s) {
+        return static_cast<std::size_t>(s.c) * row_floats(s);
+    }
+    /// Returns the output pixels of a row whose products lie in a quarter of L2.
+    template <class Arch>
+    [[nodiscard]] static constexpr int pixels_at_once(ConvShape const& s) {
+        constexpr int step = gemm::tile_rows<Arch>;
+        const auto room = static_cast<int>(l2_floats / 4 / (size * primitive::detail::tile_stride(s.k)));
+        return std::min(std::max(room / step, 1) * step, s.out_w());
+    }
+    template <class Arch>
+    [[nodiscard]] static constexpr std::size_t worker_floats(ConvShape const& s) {
+        return round_up_floats(size * tile_floats(s)) +
+               static_cast<std::size_t>(size * pixels_at_once<Arch>(s)) * primitive::detail::tile_stride(s.k);
+    }
+
+    /// Writes one element of each product's matrix.
+    template <class Arch>
+    static void pack_column(ConvShape const& s, KernelView kernel, int c, int fw, int k, float* dst) {
+        for (int i = 0; i < size; ++i, dst += matrix_floats<Arch>(s)) {
+            double sum = 0;
+            for (int t = 0; t < r && k < s.k; ++t) {
+                const int tap = kernel.tap(s, Matrices::tap(t) * r + fw);
+                sum += Matrices::kernel[static_cast<std::size_t>(i)][static_cast<std::size_t>(t)] *
+                       static_cast<double>(kernel.taps(s, 0, k, c)[tap]);
+            }
+            *dst = static_cast<float>(sum);
+        }
+    }
+
+    /// Writes the transformed rows under the output rows from `first` on: dst[product][c][padded column].
+    static void transform_rows(ConvShape const& s, const float* src, int first, float* dst) noexcept {
+        const std::size_t left = static_cast<std::size_t>(s.pad_left), w = static_cast<std::size_t>(s.w);
+        for (std::size_t i = 0; i < static_cast<std::size_t>(size * s.c); ++i) {
+            float* row = dst + i * row_floats(s);
+            std::fill_n(row, left, 0.0F);
+            std::fill(row + left + w, row + row_floats(s), 0.0F);
+        }
+        for (int c = 0; c < s.c; ++c) {
+            const float* rows[size];
+            for (int i = 0; i < size; ++i) {
+                const int h = stride * first - s.pad_top + Matrices::position(i);
+                rows[i] = h >= 0 && h < s.h ? src + static_cast<std::size_t>(c * s.h + h) * w : nullptr;
+            }
+            float* to = dst + static_cast<std::size_t>(c) * row_floats(s) + left;
+            primitive::detail::for_channels<vec>(
+                w, [&]<int n>(std::integral_constant<int, n>, std::size_t begin, std::size_t end) {
+                    transform_columns<n>(rows, begin, end, to, tile_floats(s));
+                });
+        }
+    }
+    template <int n>
+    PRIMSEL_NOINLINE static void transform_columns(const float* const* rows, std::size_t begin, std::size_t end,
+                                                   float* dst, std::size_t step) noexcept {
+        using V = primitive::detail::Lanes<n>;
+        for (std::size_t at = begin; at < end; at += n) {
+            V in[size];
+            for (int i = 0; i < size; ++i) in[i] = rows[i] != nullptr ? V::load(rows[i] + at) : V::all(0.0F);
+            primitive::detail::transform<Matrices::input>(
+                in, [&](std::size_t i, V const& value) { value.store(dst + i * step + at); });
+        }
+    }
+
+    /// Writes y[product][pixel][k] for output pixels of a row, from the transformed rows under the first of them.
+    template <class Arch>
+    static void multiply(ConvShape const& s, ConvArgs const& args, const float* rows, int pixels, float* y) noexcept {
+        const std::size_t y_stride = primitive::detail::tile_stride(s.k);
+        for (std::size_t i = 0; i < static_cast<std::size_t>(size); ++i) {
+            const gemm::TileArgs product{.a = rows + i * tile_floats(s),
+                                         .a_stride = stride,
+                                         .outer = s.c,
+                                         .run = r,
+                                         .outer_step = row_floats(s),
+                                         .c = y + i * static_cast<std::size_t>(pixels) * y_stride,
+                                         .c_stride = y_stride};
+            gemm::multiply_panels<Arch>(product, 0, pixels, s.k, args.weights + i * matrix_floats<Arch>(s));
+        }
+    }
+
+    /// Stores m output rows of some pixels.
+    static void transform_output(ConvShape const& s, ConvArgs const& args, int first, int ow, int pixels,
+                                 const float* y) noexcept {
+        const std::size_t y_stride = primitive::detail::tile_stride(s.k), pixel = args.pixel_stride(s),
+                          row = static_cast<std::size_t>(s.out_w()) * pixel;
+        const auto rows = static_cast<std::size_t>(std::min(m, s.out_h() - first));
+        const auto to = static_cast<std::size_t>(first * s.out_w() + ow) * pixel;
+        primitive::detail::for_channels<vec>(
+            static_cast<std::size_t>(s.k),
+            [&]<int n>(std::integral_constant<int, n>, std::size_t begin, std::size_t end) {
+                for (std::size_t i = 0; i < static_cast<std::size_t>(pixels); ++i) {
+                    finish_channels<n>(args, y + i * y_stride, static_cast<std::size_t>(pixels) * y_stride, begin, end,
+                                       to + i * pixel, row, rows);
+                }
+            });
+    }
+    template <int n>
+    PRIMSEL_NOINLINE static void finish_channels(ConvArgs const& args, const float* y, std::size_t step,
+                                                 std::size_t begin, std::size_t end, std::size_t to, std::size_t row,
+                                                 std::size_t rows) noexcept {
+        using V = primitive::detail::Lanes<n>;
+        for (std::size_t at = begin; at < end; at += n) {
+            V in[size];
+            for (std::size_t i = 0; i < static_cast<std::size_t>(size); ++i) in[i] = V::load(y + i * step + at);
+            const primitive::detail::Finish<n> finish(args, at);
+            primitive::detail::transform<Matrices::output>(in, [&](std::size_t i, V const& sum) {
+                if (i < rows) finish(sum, to + i * row + at);
+            });
+        }
     }
 };
 
@@ -32799,7 +34462,11 @@ struct ChosenPrimitives<16> {
         WinogradLine<4, 3, 16, KernelForm::row>,
         WinogradLine<4, 3, 16, KernelForm::column>,
         WinogradLine<2, 7, 16, KernelForm::row>,
-        WinogradLine<2, 7, 16, KernelForm::column>>;
+        WinogradLine<2, 7, 16, KernelForm::column>,
+        StridedWinograd<2, 16>,
+        StridedWinograd<4, 16>,
+        WinogradStem<4, 7, 2>,
+        WinogradStem<4, 11, 4>>;
 };
 template <>
 struct ChosenPrimitives<8> {
@@ -32832,7 +34499,11 @@ struct ChosenPrimitives<8> {
         WinogradLine<4, 3, 16, KernelForm::row>,
         WinogradLine<4, 3, 16, KernelForm::column>,
         WinogradLine<2, 7, 16, KernelForm::row>,
-        WinogradLine<2, 7, 16, KernelForm::column>>;
+        WinogradLine<2, 7, 16, KernelForm::column>,
+        StridedWinograd<2, 16>,
+        StridedWinograd<4, 16>,
+        WinogradStem<4, 7, 2>,
+        WinogradStem<4, 11, 4>>;
 };
 template <>
 struct ChosenPrimitives<4> {
@@ -32868,7 +34539,11 @@ struct ChosenPrimitives<4> {
         WinogradLine<4, 3, 16, KernelForm::row>,
         WinogradLine<4, 3, 16, KernelForm::column>,
         WinogradLine<2, 7, 16, KernelForm::row>,
-        WinogradLine<2, 7, 16, KernelForm::column>>;
+        WinogradLine<2, 7, 16, KernelForm::column>,
+        StridedWinograd<2, 16>,
+        StridedWinograd<4, 16>,
+        WinogradStem<4, 7, 2>,
+        WinogradStem<4, 11, 4>>;
 };
 }  // namespace primitive::detail
 
@@ -32934,7 +34609,8 @@ using PublishedPrimitives = concatenate<DirectPrimitives, Im2Primitives, Kn2Prim
 using OtherPrimitives =
     TypeList<DirectHwc, DirectChwHwc, DirectChw, DepthwiseChw, DepthwiseHwc, GroupedHwc, Indirect, Im2Win,
              Winograd<6, 3, 16>, WinogradLine<4, 3, 16, KernelForm::row>, WinogradLine<4, 3, 16, KernelForm::column>,
-             WinogradLine<2, 7, 16, KernelForm::row>, WinogradLine<2, 7, 16, KernelForm::column>>;
+             WinogradLine<2, 7, 16, KernelForm::row>, WinogradLine<2, 7, 16, KernelForm::column>,
+             StridedWinograd<2, 16>, StridedWinograd<4, 16>, WinogradStem<4, 7, 2>, WinogradStem<4, 11, 4>>;
 
 using AllPrimitives = concatenate<PublishedPrimitives, OtherPrimitives>;
 
@@ -33017,7 +34693,7 @@ template <class P>
 concept MakesCostModel = requires { requires std::default_initializable<typename P::cost_model>; };
 template <class P>
 concept KnowsSpeeds = requires {
-    { P::machine::template speeds<typename P::arch>() } -> std::same_as<Machine const&>;
+    { P::machine::template speeds<typename P::arch>(1) } -> std::same_as<Machine const&>;
 };
 template <class P>
 concept Solves = requires { requires Solver<typename P::solver>; };
@@ -33134,7 +34810,7 @@ struct CheckPolicies {
     static_assert(!HasLayouts<P> || ListsLayouts<P>,
                   "primsel: Policies::layouts is not a TypeList; see docs/tensor/layout.md");
     static_assert(!HasMachine<P> || !HasInstructionSet<P> || KnowsSpeeds<P>,
-                  "primsel: Policies::machine has no speeds<Arch>() that returns a Machine; see "
+                  "primsel: Policies::machine has no speeds<Arch>(int) that returns a Machine; see "
                   "docs/engine/policies.md");
     static_assert(check_members<P>());
     static_assert(!Executes<P> || MovesExecutor<P>,
@@ -33230,7 +34906,7 @@ namespace primsel::inline PRIMSEL_ABI {
 /// Bytes of the arena that a plan needs with so many workers.
 [[nodiscard]] inline std::size_t arena_bytes(Graph const& graph, Kernels const& kernels, Plan const& plan,
                                              std::size_t workers) {
-    return place_buffers(make_schedule(graph, kernels, plan, workers).lifetimes).bytes;
+    return place_buffers(make_schedule(graph, kernels, plan, workers)).bytes;
 }
 
 namespace engine::detail {
@@ -33276,14 +34952,15 @@ namespace engine::detail {
     return nodes;
 }
 
-}  // namespace engine::detail
+/// The factor by which threads that share layers must be predicted to be faster than threads that run images of their
+/// own: those took 1.0 to 1.6 times as long as predicted, these 0.99 to 1.12 times
+/// (bench/results/2026-11-30-servers.md). Whoever shares waits for the slowest at the end of every loop.
+inline constexpr double sharing_doubt = 1.15;
 
-/// make_plan within options.max_arena: as long as the arena is too large, the primitive that fills it most where it is
-/// fullest is refused to its layer, and the rest solved anew. Throws error when nothing is left to refuse, and says how
-/// small the arena became. The result need not be the cheapest that fits: who is refused is chosen greedily.
+/// A plan by which workers share each layer, within options.max_arena.
 template <CostModel Model, Solver S>
-[[nodiscard]] Plan make_fitting_plan(Graph const& graph, Kernels const& kernels, Model& model, S const& solver,
-                                     PlanOptions options, std::size_t workers) {
+[[nodiscard]] Plan shared_fitting_plan(Graph const& graph, Kernels const& kernels, Model& model, S const& solver,
+                                       PlanOptions options, std::size_t workers) {
     options.workers = workers;
     Plan plan = make_plan(graph, kernels, model, solver, options);
     if (options.max_arena == PlanOptions{}.max_arena) return plan;
@@ -33292,7 +34969,7 @@ template <CostModel Model, Solver S>
     const double bound = plan.bound_seconds;
     for (;;) {
         const Schedule schedule = make_schedule(graph, kernels, plan, workers);
-        const std::size_t bytes = place_buffers(schedule.lifetimes).bytes;
+        const std::size_t bytes = place_buffers(schedule).bytes;
         if (bytes <= options.max_arena) {
             // A cheaper plan may fit, had others been refused.
             if (options.refused.size() > given) plan.optimal = false, plan.bound_seconds = bound;
@@ -33320,6 +34997,28 @@ template <CostModel Model, Solver S>
         plan.predict_seconds += predict_seconds;
         plan.solve_seconds += solve_seconds;
     }
+}
+
+}  // namespace engine::detail
+
+/// make_plan within options.max_arena: as long as the arena is too large, the primitive that fills it most where it is
+/// fullest is refused to its layer, and the rest solved anew. Throws error when nothing is left to refuse, and says how
+/// small the arena became. The result need not be the cheapest that fits: who is refused is chosen greedily. Threads
+/// share each layer, or run images of a batch apart if that fits and sharing is not predicted to be clearly faster.
+template <CostModel Model, Solver S>
+[[nodiscard]] Plan make_fitting_plan(Graph const& graph, Kernels const& kernels, Model& model, S const& solver,
+                                     PlanOptions options, std::size_t workers) {
+    Plan plan = engine::detail::shared_fitting_plan(graph, kernels, model, solver, options, workers);
+    const std::size_t parts = parts_of_batch(graph, workers);
+    if (parts == 1 || !options.images_apart) return plan;
+    options.workers = 1, options.apart = parts;
+    Plan apart = make_plan(part_of_batch(graph, parts), kernels, model, solver, options);
+    apart.key = plan.key, apart.images_apart = true;
+    apart.predict_seconds += plan.predict_seconds, apart.solve_seconds += plan.solve_seconds;
+    plan.predict_seconds = apart.predict_seconds, plan.solve_seconds = apart.solve_seconds;
+    const bool faster = apart.total_seconds < engine::detail::sharing_doubt * plan.total_seconds;
+    if (faster && arena_bytes(graph, kernels, apart, workers) <= options.max_arena) return apart;
+    return plan;
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI
@@ -33732,6 +35431,7 @@ inline std::ostream& operator<<(std::ostream& out, Plan const& plan) {
         table.add({"  (" + transform.writer + ")", transform.shape, "transform", transform.from + " -> " + transform.to,
                    milliseconds(transform.seconds)});
     }
+    if (plan.images_apart) table.add({"each thread runs images of its own"});
     return out << table.text() << "total " << milliseconds(plan.total_seconds) << " ms predicted by "
                << printable(plan.cost_model) << ", " << plan.optimality() << " by " << printable(plan.solver)
                << "; predicted in " << milliseconds(plan.predict_seconds) << " ms, solved in "
@@ -33903,8 +35603,8 @@ public:
 
     /// For a network of one input and one result. src: batch() images of in_shape() in the first layout (chw), one
     /// after the other; dst: as many results of out_shape(). They must not overlap. Never throws, allocates nothing,
-    /// and gives the same bits for the same images on every call and for every number of threads. Spans of any other
-    /// size are a bug of the caller's: it stops the program with a message.
+    /// and gives the same bits for the same images on every call and for every number of threads of one plan. Spans of
+    /// any other size are a bug of the caller's: it stops the program with a message.
     void run(std::span<const float> src, std::span<float> dst) noexcept { run(std::span(&src, 1), std::span(&dst, 1)); }
     /// Runs a network of any number of inputs and results, in the order of in_shapes() and out_shapes().
     void run(std::span<const std::span<const float>> srcs, std::span<const std::span<float>> dsts) noexcept {
@@ -35440,6 +37140,7 @@ template <NetworkType Net>
 #include <cstdint>
 #include <cstring>
 #include <map>
+#include <memory>
 #include <span>
 #include <string_view>
 #include <tuple>
@@ -35451,13 +37152,14 @@ namespace primsel::inline PRIMSEL_ABI::measure {
 /// Times the candidates themselves, here and now (Anderson and Gregg 2018): what predictions replace. Every distinct
 /// question is timed once and then remembered: a run to warm up, then up to `runs` more, of which the median counts; a
 /// candidate several times slower than the best so far of its layer is not run again. Large weights are pushed out of
-/// the caches before each run, as the rest of the network would. Seconds to minutes for a network.
+/// the caches before each run, as the rest of the network would. Seconds to minutes for a network. Several threads are
+/// those of a pool of its own.
 class Measured {
 public:
     static constexpr std::string_view name = "measured";
     /// Every question is timed alone: activations near, large weights in memory.
     static constexpr std::string_view ignores[] = {"layer_by_layer", "data_reuse_bytes", "weight_reuse_bytes",
-                                                   "weight_reuse_operations"};
+                                                   "weight_reuse_operations", "apart"};
 
     explicit Measured(std::size_t runs = 5) : runs_(std::max<std::size_t>(runs, 1)) {}
 
@@ -35465,24 +37167,26 @@ public:
         for (std::size_t i = 0; i < queries.size(); ++i) {
             // By its name: another list has other primitives at its positions.
             const std::string_view id = kernels.primitives[queries[i].primitive].id;
-            seconds[i] = remember(
-                convs_, std::tuple{queries[i].shape, queries[i].run.batch, queries[i].run.packs, id, kernels.arch},
-                [&] { return time_conv(kernels, queries[i]); });
+            seconds[i] = remember(convs_,
+                                  std::tuple{queries[i].shape, queries[i].run.batch, queries[i].run.packs,
+                                             queries[i].run.threads, id, kernels.arch},
+                                  [&] { return time_conv(kernels, queries[i]); });
         }
     }
     void predict(Kernels const& kernels, std::span<const TransformQuery> queries, std::span<double> seconds) {
         for (std::size_t i = 0; i < queries.size(); ++i) {
             TransformQuery const& q = queries[i];
             const std::string_view from = kernels.layouts[q.from].name, to = kernels.layouts[q.to].name;
-            seconds[i] = remember(transforms_, std::tuple{q.shape.c, q.shape.h, q.shape.w, q.run.batch, from, to},
-                                  [&] { return time_transform(kernels, q); });
+            seconds[i] =
+                remember(transforms_, std::tuple{q.shape.c, q.shape.h, q.shape.w, q.run.batch, q.run.threads, from, to},
+                         [&] { return time_transform(kernels, q); });
         }
     }
     void predict(Kernels const& kernels, std::span<const OpQuery> queries, std::span<double> seconds) {
         for (std::size_t i = 0; i < queries.size(); ++i) {
             OpQuery const& q = queries[i];
-            const TimedOp asked{*q.layer,    {q.inputs.begin(), q.inputs.end()}, q.output,
-                                q.run.batch, kernels.layouts[q.layout].name,     kernels.arch};
+            const TimedOp asked{*q.layer,      {q.inputs.begin(), q.inputs.end()}, q.output,    q.run.batch,
+                                q.run.threads, kernels.layouts[q.layout].name,     kernels.arch};
             auto known = std::ranges::find(ops_, asked, &std::pair<TimedOp, double>::first);
             if (known == ops_.end()) known = ops_.insert(known, {asked, time_op(kernels, q)});
             seconds[i] = known->second;
@@ -35494,7 +37198,7 @@ private:
         AnyLayer layer;
         std::vector<Shape> inputs;
         Shape output;
-        int batch;
+        int batch, threads;
         std::string_view layout, arch;
         friend bool operator==(TimedOp const&, TimedOp const&) = default;
     };
@@ -35519,8 +37223,9 @@ private:
     [[nodiscard]] static bool is_large(std::span<const float> weights) { return weights.size() > l2_floats / 4; }
     /// The median of the runs; one run is enough for what cannot be chosen.
     template <class Run>
-    double time(std::span<const float> weights, double hopeless, Run const& run) {
+    double time(ExecutorRef executor, std::span<const float> weights, double hopeless, Run const& run) {
         const FlushSubnormals flushing;  // as within a run
+        const RunScope awake(executor);
         const auto once = [&] {
             if (is_large(weights)) machine::evict(weights.data(), weights.size_bytes());
             const Timer timer;
@@ -35534,7 +37239,15 @@ private:
         return median(std::move(all));
     }
 
+    [[nodiscard]] ExecutorRef executor_of(RunContext const& run) {
+        if (run.threads == 1) return sequential_;
+        const auto threads = static_cast<std::size_t>(run.threads);
+        if (pool_ == nullptr || pool_->concurrency() != threads) pool_ = std::make_shared<ThreadPool>(threads);
+        return *pool_;
+    }
+
     double time_conv(Kernels const& kernels, ConvQuery const& query) {
+        const ExecutorRef executor = executor_of(query.run);
         PrimitiveEntry const& primitive = kernels.primitives[query.primitive];
         ConvShape const& image = query.shape;
         const bool forward = primitive.pass == Pass::forward, weights = primitive.pass == Pass::weight_gradient;
@@ -35547,7 +37260,7 @@ private:
         AlignedBuffer src(images(primitive.in_layout, forward || weights ? in : out));
         AlignedBuffer gradient(weights ? images(primitive.in_layout, out) : 0);
         AlignedBuffer dst(weights ? image.kernel_size() : images(primitive.out_layout, forward ? out : in));
-        AlignedBuffer scratch(floats_for_bytes(primitive.scratch_bytes(image, executor_.concurrency(), at_once)));
+        AlignedBuffer scratch(floats_for_bytes(primitive.scratch_bytes(image, executor.concurrency(), at_once)));
         for (AlignedBuffer* buffer : {&kernel, &src, &gradient, &dst}) fill(buffer->span());
         if (!weights) primitive.pack(image, kernel.data(), packed.data());
         const ConvArgs args{.src = src.data(),
@@ -35556,13 +37269,14 @@ private:
                             .weights = packed.data(),
                             .dst = dst.data(),
                             .scratch = scratch.data(),
-                            .executor = executor_,
+                            .executor = executor,
                             .src_range = range_,
                             .dst_range = range_,
                             .residual_range = range_};
-        double& best = best_.try_emplace(std::tuple{image, query.run.batch, primitive.pass}, 1e9).first->second;
-        const double seconds = time(packed.span(), 4 * best, [&] {
-            if (query.run.packs) primitive.repack(image, {kernel.data()}, packed.data(), executor_);
+        double& best =
+            best_.try_emplace(std::tuple{image, query.run.batch, query.run.threads, primitive.pass}, 1e9).first->second;
+        const double seconds = time(executor, packed.span(), 4 * best, [&] {
+            if (query.run.packs) primitive.repack(image, {kernel.data()}, packed.data(), executor);
             for (int i = 0; i < query.run.batch; i += at_once) primitive.run(image, args);
         });
         best = std::min(best, seconds);
@@ -35574,15 +37288,17 @@ private:
             dst(floats_for_bytes(kernels.layouts[query.to].image_bytes(query.shape)));
         fill(src.span());
         fill(dst.span());
-        return time({}, 1e9, [&] {
+        const ExecutorRef executor = executor_of(query.run);
+        return time(executor, {}, 1e9, [&] {
             for (int i = 0; i < query.run.batch; ++i) {
-                kernels.transform(query.from, query.to).run(query.shape, src.data(), dst.data(), executor_, range_);
+                kernels.transform(query.from, query.to).run(query.shape, src.data(), dst.data(), executor, range_);
             }
         });
     }
 
     double time_op(Kernels const& kernels, OpQuery const& query) {
         const auto batch = static_cast<std::size_t>(query.run.batch);
+        const ExecutorRef executor = executor_of(query.run);
         AlignedBuffer dst(batch * kernels.layouts[query.layout].size(query.output));
         fill(dst.span());
         if (std::holds_alternative<ConvParams>(*query.layer)) {
@@ -35592,8 +37308,8 @@ private:
             fill(bias.span());
             fill(residual.span());
             const float* added = query.inputs.size() > 1 ? residual.data() : nullptr;
-            return time({}, 1e9, [&] {
-                epilogue(query.output, query.run.batch, dst.data(), bias.data(), added, Clamp{}, relu_clamp, executor_);
+            return time(executor, {}, 1e9, [&] {
+                epilogue(query.output, query.run.batch, dst.data(), bias.data(), added, Clamp{}, relu_clamp, executor);
             });
         }
         OpEntry const& op = kernels.op(*query.layer, query.layout);
@@ -35608,8 +37324,9 @@ private:
         AlignedBuffer weights(
             op.packed_bytes == nullptr ? 0 : floats_for_bytes(op.packed_bytes(*query.layer, query.inputs[0])));
         fill(weights.span());
-        AlignedBuffer scratch(
-            op.scratch_bytes == nullptr ? 0 : floats_for_bytes(op.scratch_bytes(*query.layer, query.inputs, 1)));
+        AlignedBuffer scratch(op.scratch_bytes == nullptr ? 0
+                                                          : floats_for_bytes(op.scratch_bytes(
+                                                                *query.layer, query.inputs, executor.concurrency())));
         const OpArgs args{.src = src,
                           .src_shape = query.inputs,
                           .dst = dst.data(),
@@ -35617,19 +37334,20 @@ private:
                           .batch = query.run.batch,
                           .weights = weights.data(),
                           .scratch = scratch.data(),
-                          .executor = executor_,
+                          .executor = executor,
                           .src_range = ranges,
                           .dst_range = range_};
-        return time(weights.span(), 1e9, [&] { op.run(*query.layer, args); });
+        return time(executor, weights.span(), 1e9, [&] { op.run(*query.layer, args); });
     }
 
     static constexpr TensorRange range_ = range_of(-3, 3);  // of most normal values
 
     std::size_t runs_;
-    Sequential executor_;
-    std::map<std::tuple<ConvShape, int, bool, std::string_view, std::string_view>, double> convs_;
-    std::map<std::tuple<ConvShape, int, Pass>, double> best_;
-    std::map<std::tuple<int, int, int, int, std::string_view, std::string_view>, double> transforms_;
+    Sequential sequential_;
+    std::shared_ptr<ThreadPool> pool_;  // of the number of threads that was asked for last
+    std::map<std::tuple<ConvShape, int, bool, int, std::string_view, std::string_view>, double> convs_;
+    std::map<std::tuple<ConvShape, int, int, Pass>, double> best_;
+    std::map<std::tuple<int, int, int, int, int, std::string_view, std::string_view>, double> transforms_;
     /// Parameters have no order; a network has few enough for a search from the front.
     std::vector<std::pair<TimedOp, double>> ops_;
 };
@@ -36770,10 +38488,11 @@ namespace engine::detail {
     std::vector<TracedStep> described;
     std::vector<bool> told(plan.transforms.size(), false);
     const Schedule schedule = make_schedule(graph, kernels, plan, workers);
+    const double parts = static_cast<double>(schedule.parts);
     for (ScheduledStep const& step : schedule.steps) {
         TracedStep& next = described.emplace_back();
         next.layer = graph[step.node].name;
-        const double images = described.size() <= schedule.single ? 1 : graph.batch();
+        const double images = described.size() <= schedule.single ? parts : graph.batch();
         next.bytes = images * static_cast<double>(activations(step)) + static_cast<double>(weights(step));
         if (const auto* in_strips = std::get_if<StripsStep>(&step.work)) {
             for (ScheduledConv const& conv : in_strips->convs) {
@@ -36812,7 +38531,7 @@ namespace engine::detail {
     }
     if (schedule.single == 0) return described;
     // Those that take one image, again for each further image.
-    const auto batch = static_cast<std::size_t>(graph.batch());
+    const auto batch = static_cast<std::size_t>(graph.batch()) / schedule.parts;
     const auto single = described.begin() + static_cast<std::ptrdiff_t>(schedule.single);
     for (auto step = described.begin(); step != single; ++step) step->predicted /= static_cast<double>(batch);
     std::vector<TracedStep> all;
@@ -36890,7 +38609,7 @@ public:
     [[nodiscard]] std::string text(Trace const& trace) {
         text_ = "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n";
         name("process_name", measured, 0, "measured");
-        name("process_name", predicted, 0, "predicted by the plan, for one thread");
+        name("process_name", predicted, 0, "predicted by the plan");
         name("thread_name", measured, 0, "steps");
         for (std::size_t i = 0; i < trace.workers; ++i) name("thread_name", measured, i + 1, join("thread ", i));
         name("thread_name", predicted, 0, "steps");
@@ -37339,7 +39058,8 @@ inline void write_npy(std::string const& path, std::vector<std::int64_t> const& 
 //                     ],
 //       "transforms": [ { "writer": "...", "reader": "...", "shape": "...", "from": "...", "to": "...",
 //                         "seconds": ... }, ... ],
-//       "strips": [ { "layers": [ "...", ... ], "rows": ..., "seconds": ... }, ... ]
+//       "strips": [ { "layers": [ "...", ... ], "rows": ..., "seconds": ... }, ... ],
+//       "images_apart": true    only where threads run images of their own
 //     }
 
 #include <cstdint>
@@ -37424,7 +39144,7 @@ inline constexpr std::int64_t plan_format_version = 3;
     for (PlannedLayer const& layer : plan.layers) layers.push_back(plan::detail::to_json(layer));
     for (PlannedTransform const& transform : plan.transforms) transforms.push_back(plan::detail::to_json(transform));
     for (PlannedStrips const& each : plan.strips) strips.push_back(plan::detail::to_json(each));
-    return Json::Object{{"format", plan::detail::plan_format},
+    Json::Object result{{"format", plan::detail::plan_format},
                         {"format_version", plan::detail::plan_format_version},
                         {"key", Json::Object{{"network", plan.key.network},
                                              {"primitives", plan.key.primitives},
@@ -37441,6 +39161,8 @@ inline constexpr std::int64_t plan_format_version = 3;
                         {"layers", std::move(layers)},
                         {"transforms", std::move(transforms)},
                         {"strips", std::move(strips)}};
+    if (plan.images_apart) result.emplace_back("images_apart", true);
+    return result;
 }
 
 /// Writes a plan as JSON, as write_file does: whole or not at all. Throws error, naming the file, when it cannot be
@@ -37474,6 +39196,7 @@ inline void write_plan(std::string const& path, Plan const& plan) {
                 key["cpu"].string()};
     plan.cost_model = root["cost_model"].string();
     plan.solver = root["solver"].string();
+    if (const auto apart = root.find("images_apart")) plan.images_apart = apart->boolean();
     plan.total_seconds = plan::detail::read_seconds(totals["seconds"]);
     plan.optimal = totals["optimal"].boolean();
     plan.bound_seconds = plan::detail::read_seconds(totals["bound_seconds"]);
@@ -40682,23 +42405,6 @@ template <class Make>
 }  // namespace primsel::inline PRIMSEL_ABI
 // primsel/train/trainer.hpp
 
-// primsel/network/with_batch.hpp
-
-namespace primsel::inline PRIMSEL_ABI {
-
-/// The same layers, with the same weights, for so many images at once. Throws error where they are too large.
-[[nodiscard]] inline Graph with_batch(Graph const& graph, int batch) {
-    Graph result(batch);
-    for (Node const& node : graph.nodes()) {
-        result.set_range(result.add(node.name, node.layer, node.inputs, node.epilogue), node.range);
-    }
-    if (graph.size() > 0) result.set_outputs(graph.outputs());
-    result.set_trainable(graph.trainable());
-    result.set_shared(graph.shared());
-    return result;
-}
-
-}  // namespace primsel::inline PRIMSEL_ABI
 // primsel/train/checkpoint.hpp
 
 // primsel/core/csv.hpp
@@ -42760,7 +44466,8 @@ private:
     template <class How>
     static PlannedStep planned(TrainingGraph const& step, How const& how, std::size_t workers, std::size_t max_arena) {
         const Graph simple = simplify(step.graph);
-        const auto make = [&](Graph const& graph) { return how.template plan<Policies>(graph, kernels(), workers); };
+        // For one thread, so that the bits do not depend on their number.
+        const auto make = [&](Graph const& graph) { return how.template plan<Policies>(graph, kernels(), 1); };
         if constexpr (requires { how.known; }) {
             if (how.known) {
                 const std::size_t backward = simple.find(step.gradient);
@@ -43021,8 +44728,9 @@ public:
         const Graph simple = simplify(graph_);
         executor& run_on = step_.executor();
         const Kernels kernels = policy_kernels<Policies>();
-        // By no machine's speeds: those measured here are not the same twice, and the results would round otherwise.
-        const Plan plan = Predict(Analytical(Machine{})).template plan<Policies>(simple, kernels, run_on.concurrency());
+        // By no machine's speeds and for one thread: those measured here are not the same twice, and the results would
+        // round otherwise.
+        const Plan plan = Predict(Analytical(Machine{})).template plan<Policies>(simple, kernels, 1);
         Program program(simple, kernels, plan, weights(), run_on.concurrency());
         std::vector<float> results(program.out_floats(0)), unused(results.size());
         Metrics metrics(static_cast<int>(results_of_an_image()));
@@ -45332,12 +47040,14 @@ struct SchedulePolicy {
     std::vector<std::int64_t> epochs = {};
 };
 
-/// A schedule of pruning during training, as a Distiller schedule (Fay and Hunt 2021, figure 14).
+/// A schedule of pruning during training, as a Distiller schedule (Fay-Hunt 2021, figure 14).
 /// prune/schedule_file.hpp reads it.
 struct PruningSchedule {
     std::vector<SchedulePruner> pruners;
     std::vector<ScheduleRate> rates;
     std::vector<SchedulePolicy> policies;
+    /// The names of its thinning policies. They change nothing: filters are removed when the training ends.
+    std::vector<std::string> thinners = {};
 };
 
 /// A learning rate to which the rates of a schedule are applied in turn, each for the number of its epochs that are
@@ -45394,6 +47104,18 @@ namespace detail {
 }
 
 }  // namespace detail
+
+/// The share that a pruner has removed at the end of a training of so many epochs.
+[[nodiscard]] inline double reached_sparsity(PruningSchedule const& schedule, std::size_t pruner, std::int64_t epochs) {
+    double most = 0;
+    for (SchedulePolicy const& policy : schedule.policies) {
+        if (!policy.prunes || policy.instance != pruner) continue;
+        for (const std::int64_t epoch : policy.epochs) {
+            if (epoch < epochs) most = std::max(most, detail::sparsity_at(schedule.pruners[pruner], policy, epoch));
+        }
+    }
+    return most;
+}
 
 /// Throws error, naming the place, if a pattern of the schedule matches no weight that can be pruned.
 inline void check_schedule(PruningSchedule const& schedule, Graph const& graph, Coupling const& coupling) {
@@ -46607,8 +48329,8 @@ template <CostModel Model, Solver S>
     }
     plan::detail::JointProblem joint;
     for (PlannedGraph const& each : graphs) {
-        priced.push_back(
-            std::make_unique<plan::detail::PricedGraph<Model>>(Questions(each.graph, kernels, run), model, options));
+        priced.push_back(std::make_unique<plan::detail::PricedGraph<Model>>(
+            Questions(each.graph, kernels, run, options.workers), model, options));
         joint.add(each.graph, priced.back()->formulation.problem, priced.back()->prices.alternatives, each.agrees,
                   each.use / uses);
     }
@@ -46758,49 +48480,24 @@ public:
     /// first. Throws error as Engine does, and as plan_configurations.
     DynamicEngine(Graph const& graph, Weights const& weights, DynamicOptions const& options = {}, executor run_on = {})
         : DynamicEngine(graph, weights, primsel::dynamic::configurations(graph), options, std::move(run_on)) {}
-    /// Takes any network with these sub-networks of it, the smallest first, such as nested() makes. Throws error too if
-    /// there are none, or if their input or output shapes differ.
+    /// Takes any network with these sub-networks of it, the smallest first, such as nested() makes. Plans them for the
+    /// threads that share a layer: those of `run_on`, or one with GroupThreads::take_groups. Throws error too if there
+    /// are none, or if their input or output shapes differ.
     DynamicEngine(Graph const& graph, Weights const& weights, std::vector<Configuration> const& configurations,
-                  DynamicOptions const& options = {}, executor run_on = {})
-        : DynamicEngine(graph, weights, configurations, plan_configurations<Chosen>(configurations, options),
-                        std::move(run_on), options.threads, options.plan.max_arena) {}
+                  DynamicOptions options = {}, executor run_on = {})
+        : executor_(std::move(run_on)) {
+        const bool apart = options.threads == GroupThreads::take_groups;
+        options.plan.workers = apart ? 1 : executor_.concurrency();
+        plans_ = plan_configurations<Chosen>(configurations, options);
+        make_programs(graph, weights, configurations, options.threads, options.plan.max_arena);
+    }
     /// Takes plans that plan_configurations made earlier, one for each sub-network. Throws error too if there is
     /// another number of plans, or if the arena needs more than `max_arena` bytes.
     DynamicEngine(Graph const& graph, Weights const& weights, std::vector<Configuration> const& configurations,
                   JointPlans plans, executor run_on = {}, GroupThreads threads = GroupThreads::faster,
                   std::size_t max_arena = PlanOptions{}.max_arena)
         : executor_(std::move(run_on)), plans_(std::move(plans)) {
-        check_weights(graph, weights);
-        check(configurations);
-        const Kernels kernels = policy_kernels<Chosen>();
-        const std::size_t workers = executor_.concurrency();
-        std::vector<std::vector<Arrangement>> ways;
-        for (std::size_t c = 0; c < configurations.size(); ++c) {
-            graphs_.push_back(simplify(configurations[c].graph));
-            const Schedule schedule = make_schedule(graphs_[c], kernels, plans_.plans[c], workers);
-            ways.push_back(detail::arrangements(graphs_[c], schedule, workers, max_arena));
-            if (threads == GroupThreads::share_layers) ways[c].resize(1);
-        }
-        room_ = make_room(largest(ways));
-        programs_.resize(configurations.size());
-        // The largest first: a smaller sub-network's packed weights may be the beginning of a larger one's.
-        for (std::size_t c = configurations.size(); c-- > 0;) {
-            const Weights part = configuration_weights(graph, weights, configurations[c]);
-            programs_[c] = std::make_unique<Program>(graphs_[c], kernels, plans_.plans[c], part, workers,
-                                                     ExecutorRef(executor_), room_.get());
-        }
-        choose(ways, threads);
-        for (auto const& program : programs_) {
-            memory_.separate_arenas += program->arena_bytes();
-            memory_.separate_weights += program->weight_bytes();
-        }
-        memory_.arena = room_->arena_bytes();
-        memory_.weights = room_->weight_bytes();
-        if (memory_.arena > max_arena) {
-            fail("dynamic: the arena has ", memory_.arena, " bytes, more than the ", max_arena, " allowed");
-        }
-        in_use_ = programs_.back().get();
-        number_ = static_cast<int>(programs_.size());
+        make_programs(graph, weights, configurations, threads, max_arena);
     }
 
     /// Makes sub-network number `configuration` run from the next run() on. Never throws and allocates nothing. Stops
@@ -46862,6 +48559,40 @@ public:
     [[nodiscard]] std::size_t weight_bytes(std::string const& layer) const { return room_->weight_bytes(layer); }
 
 private:
+    void make_programs(Graph const& graph, Weights const& weights, std::vector<Configuration> const& configurations,
+                       GroupThreads threads, std::size_t max_arena) {
+        check_weights(graph, weights);
+        check(configurations);
+        const Kernels kernels = policy_kernels<Chosen>();
+        const std::size_t workers = executor_.concurrency();
+        std::vector<std::vector<Arrangement>> ways;
+        for (std::size_t c = 0; c < configurations.size(); ++c) {
+            graphs_.push_back(simplify(configurations[c].graph));
+            const Schedule schedule = make_schedule(graphs_[c], kernels, plans_.plans[c], workers);
+            ways.push_back(detail::arrangements(graphs_[c], schedule, workers, max_arena));
+            if (threads == GroupThreads::share_layers) ways[c].resize(1);
+        }
+        room_ = make_room(largest(ways));
+        programs_.resize(configurations.size());
+        // The largest first: a smaller sub-network's packed weights may be the beginning of a larger one's.
+        for (std::size_t c = configurations.size(); c-- > 0;) {
+            const Weights part = configuration_weights(graph, weights, configurations[c]);
+            programs_[c] = std::make_unique<Program>(graphs_[c], kernels, plans_.plans[c], part, workers,
+                                                     ExecutorRef(executor_), room_.get());
+        }
+        choose(ways, threads);
+        for (auto const& program : programs_) {
+            memory_.separate_arenas += program->arena_bytes();
+            memory_.separate_weights += program->weight_bytes();
+        }
+        memory_.arena = room_->arena_bytes();
+        memory_.weights = room_->weight_bytes();
+        if (memory_.arena > max_arena) {
+            fail("dynamic: the arena has ", memory_.arena, " bytes, more than the ", max_arena, " allowed");
+        }
+        in_use_ = programs_.back().get();
+        number_ = static_cast<int>(programs_.size());
+    }
     [[nodiscard]] engine::WantedTensor input() const noexcept {
         return {"input", 0, in_use_->in_shapes()[0], in_use_->in_floats()};
     }
@@ -46910,7 +48641,7 @@ private:
         fail("dynamic: no memory for the arena, ", bytes, " bytes");
     }
     [[nodiscard]] static std::unique_ptr<SharedRoom> make_room(std::size_t bytes) try {
-        return std::make_unique<SharedRoom>(bytes);
+        return std::make_unique<SharedRoom>(bytes, std::make_shared<WeightStore>(), RoomWeights::of_parts);
     } catch (std::bad_alloc const&) {
         no_memory(bytes);
     }
@@ -48975,9 +50706,7 @@ namespace detail {
 // primsel/forecast.hpp
 // Opt-in: what a network will cost, before it runs.
 
-// primsel/forecast/corrected_sum.hpp
-
-// primsel/forecast/sum.hpp
+// primsel/forecast/chosen_model.hpp
 
 // primsel/forecast/network_model.hpp
 
@@ -49316,7 +51045,7 @@ inline void add_winograd(ConvQuantities const& c, int q, int r, double* f) {
                              c.batch * c.n * c.per_group * in * 3 * products};
     const double work[] = {c.batch * c.n * c.per_group * in * kernel * products,
                            c.batch * c.m * c.n * out * kernel * products,
-                           c.batch * c.n * c.per_group * in * gradient * products};
+                           c.batch * c.n * c.per_group * c.per_group * in * gradient * products};
     const auto add = [&f](const double* of) {
         const double forward = of[0], input = of[1], weights = of[2];
         for (const double value : {forward, input, weights, forward + input, forward + weights, weights + input}) {
@@ -49390,22 +51119,235 @@ inline void add_winograd(ConvQuantities const& c, int q, int r, double* f) {
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI::forecast
+// primsel/forecast/layer_work.hpp
+// The work of each layer of a network, all layers included: what time and memory are computed from.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <variant>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI::forecast {
+
+/// The work of a layer for one image. Values are floats.
+struct LayerWork {
+    enum class Kind : std::uint8_t { convolution, depthwise, dense, normalization, activation, add, pool, other };
+    Kind kind = Kind::other;
+    /// Multiply-adds, or of pooling the values of all windows; values read and written; values of one channel of the
+    /// result.
+    double multiply_adds = 0, in = 0, out = 0, plane = 0;
+    /// Trained values, and the tensors that hold them.
+    double weights = 0, tensors = 0;
+    /// Channels read and written by a group.
+    int in_channels = 1, out_channels = 1;
+    /// Bytes that PyTorch keeps for the backward pass from this layer on, and bytes of a copy that it keeps of the
+    /// input of a clip, which works in place.
+    double kept = 0, copied = 0;
+    /// Values of other layers' results that live while this layer runs.
+    double live = 0;
+    /// The result takes the place of the input.
+    bool in_place = false;
+    /// The sizes that thinning leaves as they are: the same in all networks of a family.
+    int form = 0;
+};
+
+/// The number of a network's family: networks that differ in channels alone, as thinned ones do, have the same.
+[[nodiscard]] inline std::uint64_t family_of(std::span<const LayerWork> layers) {
+    std::uint64_t hash = 1469598103934665603U;  // FNV-1a
+    const auto add = [&](std::uint64_t value) { hash = (hash ^ value) * 1099511628211U; };
+    for (LayerWork const& layer : layers) {
+        add(static_cast<std::uint64_t>(layer.kind));
+        add(static_cast<std::uint64_t>(layer.form));
+        add(static_cast<std::uint64_t>(layer.plane));
+    }
+    return hash;
+}
+
+namespace detail {
+
+[[nodiscard]] inline LayerWork conv_work(ConvSizes const& conv, bool bias) {
+    const double in_plane = static_cast<double>(conv.in_h) * conv.in_w,
+                 plane = static_cast<double>(conv.out_h) * conv.out_w,
+                 area = static_cast<double>(conv.kernel_h) * conv.kernel_w;
+    const bool depthwise = conv.groups > 1 && conv.groups == conv.m;
+    LayerWork work{.kind = depthwise ? LayerWork::Kind::depthwise : LayerWork::Kind::convolution};
+    work.in = conv.m * in_plane, work.out = conv.n * plane, work.plane = plane;
+    work.in_channels = conv.m / conv.groups, work.out_channels = conv.n / conv.groups;
+    work.multiply_adds = work.out * work.in_channels * area;
+    work.weights = static_cast<double>(conv.n) * work.in_channels * area + (bias ? conv.n : 0);
+    work.tensors = bias ? 2 : 1;
+    work.form = conv.kernel_h * 64 + conv.kernel_w;
+    return work;
+}
+
+/// Makes the works of a graph, with PyTorch's rules for what the backward pass needs: convolutions, dense layers and
+/// batch norms keep their inputs, activations in place their results, max pooling its input, its result and 8 bytes of
+/// indices a value. Nothing is kept twice.
+class GraphWorks {
+public:
+    explicit GraphWorks(Graph const& graph) : graph_(graph), root_(graph.size()), last_use_(graph.size(), 0) {
+        for (std::size_t i = 0; i < graph.size(); ++i) {
+            root_[i] = in_place(i) ? root_[graph[i].inputs[0]] : i;
+            for (const std::size_t input : graph[i].inputs) last_use_[root_[input]] = i;
+        }
+    }
+    [[nodiscard]] std::vector<LayerWork> all() {
+        std::vector<LayerWork> works;
+        for (std::size_t i = 0; i < graph_.size(); ++i) {
+            const bool stored = std::holds_alternative<InputParams>(graph_[i].layer) ||
+                                std::holds_alternative<ConstantParams>(graph_[i].layer);
+            if (!stored) works.push_back(of(i));
+            if (root_[i] == i) alive_.push_back(i);
+        }
+        return works;
+    }
+
+private:
+    template <class... Kinds>
+    [[nodiscard]] bool is(std::size_t i) const {
+        return (std::holds_alternative<Kinds>(graph_[i].layer) || ...);
+    }
+    [[nodiscard]] bool in_place(std::size_t i) const {
+        return is<ActivationParams, FlattenParams, DropoutParams, ReshapeParams>(i) && graph_[i].inputs.size() == 1;
+    }
+    [[nodiscard]] double size(std::size_t i) const { return static_cast<double>(graph_[i].shape.size()); }
+    void keep(LayerWork& work, std::size_t i) {
+        const bool image = is<InputParams, ConstantParams>(root_[i]);
+        if (!image && kept_.insert(root_[i]).second) work.kept += sizeof(float) * size(i);
+    }
+    [[nodiscard]] LayerWork of(std::size_t i) {
+        using Kind = LayerWork::Kind;
+        Node const& node = graph_[i];
+        LayerWork work;
+        if (const auto* conv = std::get_if<ConvParams>(&node.layer)) {
+            work = conv_work(conv_sizes(*conv, graph_[node.inputs[0]].shape), conv->bias);
+        } else if (const auto* up = std::get_if<ConvTransposeParams>(&node.layer)) {
+            work = conv_work(conv_sizes(*up, graph_[node.inputs[0]].shape), up->bias);
+        } else {
+            add_weights(work, node);
+        }
+        work.in = 0;
+        for (const std::size_t input : node.inputs) work.in += size(input);
+        work.out = size(i);
+        work.plane = static_cast<double>(node.shape.h) * node.shape.w;
+        work.in_place = in_place(i);
+        const bool convolves = is<ConvParams, ConvTransposeParams>(i), dense = is<DenseParams, DenseRowsParams>(i);
+        if (dense) {
+            work.kind = Kind::dense, work.in_channels = static_cast<int>(work.in), work.out_channels = node.shape.c;
+            work.multiply_adds = work.weights;
+        }
+        if (is<BatchNormParams>(i)) work.kind = Kind::normalization;
+        if (is<AddParams>(i)) work.kind = Kind::add;
+        if (is<PoolParams, GlobalPoolParams, MaxPoolIndicesParams>(i))
+            work.kind = Kind::pool, work.multiply_adds = work.in;
+        if (!node.inputs.empty() && (convolves || dense || is<BatchNormParams, GlobalPoolParams, PoolParams>(i)))
+            keep(work, node.inputs[0]);
+        if (const auto* pool = std::get_if<PoolParams>(&node.layer)) {
+            work.form = pool->window.h * 64 + pool->window.w;
+            work.multiply_adds = size(i) * pool->window.h * pool->window.w;
+            if (pool->kind == PoolKind::max) keep(work, i), work.kept += 8 * size(i);
+        }
+        if (const auto* activation = std::get_if<ActivationParams>(&node.layer)) {
+            work.kind = Kind::activation, work.form = static_cast<int>(activation->kind);
+            keep(work, i);
+            const bool clips = activation->kind == ActivationKind::relu6 || activation->kind == ActivationKind::clip;
+            if (clips) work.copied = sizeof(float) * size(i);
+        }
+        for (const std::size_t other : alive_) {
+            const bool own = other == root_[i] ||
+                             std::ranges::any_of(node.inputs, [&](std::size_t input) { return root_[input] == other; });
+            if (!own && last_use_[other] > i && !is<InputParams, ConstantParams>(other)) work.live += size(other);
+        }
+        return work;
+    }
+    void add_weights(LayerWork& work, Node const& node) const {
+        for (WeightSpec const& spec : weight_specs(graph_, node)) {
+            if (spec.name.find(".running_") != std::string::npos) continue;
+            double values = 1;
+            for (const std::int64_t extent : spec.dims) values *= static_cast<double>(extent);
+            work.weights += values, work.tensors += 1;
+        }
+    }
+
+    Graph const& graph_;
+    std::vector<std::size_t> root_, last_use_, alive_;
+    std::set<std::size_t> kept_;
+};
+
+}  // namespace detail
+
+/// The works of a graph's layers, in its order; inputs and constants have none.
+[[nodiscard]] inline std::vector<LayerWork> layer_works(Graph const& graph) { return detail::GraphWorks(graph).all(); }
+
+/// The works of a network of which only the convolutions are known, in their order: an activation behind each, a batch
+/// norm between them where `batch_norms`, and max pooling by windows of 3x3 where the next input is smaller.
+[[nodiscard]] inline std::vector<LayerWork> layer_works(std::span<const ConvSizes> convolutions,
+                                                        bool batch_norms = true) {
+    using Kind = LayerWork::Kind;
+    std::vector<LayerWork> works;
+    ConvSizes const* before = nullptr;
+    for (ConvSizes const& conv : convolutions) {
+        const double in = static_cast<double>(conv.m) * conv.in_h * conv.in_w,
+                     plane = static_cast<double>(conv.out_h) * conv.out_w, out = conv.n * plane;
+        if (before != nullptr && (conv.in_h < before->out_h || conv.in_w < before->out_w)) {
+            works.push_back({.kind = Kind::pool,
+                             .multiply_adds = 9 * in,
+                             .in = static_cast<double>(conv.m) * before->out_h * before->out_w,
+                             .out = in,
+                             .plane = static_cast<double>(conv.in_h) * conv.in_w,
+                             .kept = 12 * in});
+        }
+        works.push_back(detail::conv_work(conv, !batch_norms));
+        if (batch_norms) {
+            works.push_back({.kind = Kind::normalization,
+                             .in = out,
+                             .out = out,
+                             .plane = plane,
+                             .weights = 2.0 * conv.n,
+                             .tensors = 2,
+                             .kept = 4 * out});
+        }
+        works.push_back(
+            {.kind = Kind::activation, .in = out, .out = out, .plane = plane, .kept = 4 * out, .in_place = true});
+        before = &conv;
+    }
+    return works;
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI::forecast
 
 #include <concepts>
 #include <cstddef>
 #include <span>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace primsel::inline PRIMSEL_ABI::forecast {
 
 /// The question to a network model: a network at a batch size.
 struct NetworkLoad {
     int batch = 1;
+    /// The paper's, of the convolutions.
     NetworkFeatures features;
+    /// All layers.
+    std::vector<LayerWork> layers;
+    /// A step of training, or a run.
+    bool training = true;
 };
-[[nodiscard]] inline NetworkLoad network_load(std::span<const ConvSizes> convolutions, int batch) {
-    return {batch, network_features(convolutions, batch)};
+[[nodiscard]] inline NetworkLoad network_load(Graph const& graph, int batch, bool training = true) {
+    return {batch, network_features(graph, batch), layer_works(graph), training};
+}
+/// The load of a network of which only the convolutions are known (see layer_works).
+[[nodiscard]] inline NetworkLoad network_load(std::span<const ConvSizes> convolutions, int batch, bool training = true,
+                                              bool batch_norms = true) {
+    return {batch, network_features(convolutions, batch), layer_works(convolutions, batch_norms), training};
 }
 
 /// A forecast and how far it may be off: one standard deviation, in the same unit.
@@ -49452,6 +51394,159 @@ inline void check_samples(std::span<const NetworkLoad> loads, std::span<const do
 }  // namespace detail
 
 }  // namespace primsel::inline PRIMSEL_ABI::forecast
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI::forecast {
+
+/// How far a kind of model was off in cross-validation: the mean of |forecast - measured| / measured. NaN where the
+/// samples cannot be divided so.
+struct ValidatedError {
+    std::string_view kind;
+    /// Each family of networks (family_of) forecast from the others; more than eight in eight parts.
+    double other_networks = 0;
+    /// A fifth of the networks forecast from the others, thinned ones of the same families among them.
+    double other_widths = 0;
+
+    /// Kinds are compared by this, the mean of what is known.
+    [[nodiscard]] double mean() const {
+        if (is_nan(other_networks)) return other_widths;
+        return is_nan(other_widths) ? other_networks : (other_networks + other_widths) / 2;
+    }
+};
+
+namespace detail {
+
+/// The part of each sample by network: networks that are equal but for the batch are in one part.
+struct SampleParts {
+    std::vector<std::size_t> family, width;
+    std::size_t families = 0, widths = 0;
+
+    explicit SampleParts(std::span<const NetworkLoad> loads) {
+        std::vector<std::uint64_t> known_families;
+        std::vector<std::pair<std::uint64_t, double>> known_networks;
+        const auto place = [](auto& known, auto const& of) {
+            const auto found = std::ranges::find(known, of);
+            if (found != known.end()) return static_cast<std::size_t>(found - known.begin());
+            known.push_back(of);
+            return known.size() - 1;
+        };
+        for (NetworkLoad const& load : loads) {
+            double weights = 0;
+            for (LayerWork const& layer : load.layers) weights += layer.weights;
+            const std::uint64_t of = family_of(load.layers);
+            family.push_back(place(known_families, of));
+            width.push_back(place(known_networks, std::pair(of, weights)));
+        }
+        // Sub-networks of a supernet may all be families of their own.
+        families = std::min<std::size_t>(8, known_families.size());
+        for (std::size_t& part : family) part %= std::max<std::size_t>(families, 1);
+        widths = std::min<std::size_t>(5, known_networks.size());
+        for (std::size_t& part : width) part %= std::max<std::size_t>(widths, 1);
+    }
+};
+
+/// The mean error over the samples, each forecast from the other parts; NaN where there is one part.
+template <NetworkModel Model>
+[[nodiscard]] double validated(std::span<const NetworkLoad> loads, std::span<const double> values,
+                               std::vector<std::size_t> const& part, std::size_t parts) {
+    if (parts < 2) return std::numeric_limits<double>::quiet_NaN();
+    double sum = 0;
+    for (std::size_t out = 0; out < parts; ++out) {
+        std::vector<NetworkLoad> known;
+        std::vector<double> known_values;
+        for (std::size_t i = 0; i < loads.size(); ++i) {
+            if (part[i] != out) known.push_back(loads[i]), known_values.push_back(values[i]);
+        }
+        const Model model = Model::fit(known, known_values);
+        for (std::size_t i = 0; i < loads.size(); ++i) {
+            if (part[i] == out) sum += std::abs(model.predict(loads[i]).value / values[i] - 1);
+        }
+    }
+    return sum / static_cast<double>(loads.size());
+}
+
+}  // namespace detail
+
+/// The errors of a kind of model in cross-validation within the samples.
+template <NetworkModel Model>
+[[nodiscard]] ValidatedError cross_validate(std::span<const NetworkLoad> loads, std::span<const double> values) {
+    detail::check_samples(loads, values);
+    const detail::SampleParts parts(loads);
+    return {Model::kind, detail::validated<Model>(loads, values, parts.family, parts.families),
+            detail::validated<Model>(loads, values, parts.width, parts.widths)};
+}
+
+/// The one of several models that cross-validation within the samples finds best; the first where samples of one
+/// network tell nothing.
+template <NetworkModel... Models>
+class ChosenModel {
+public:
+    static constexpr std::string_view kind = "chosen";
+
+    [[nodiscard]] static ChosenModel fit(std::span<const NetworkLoad> loads, std::span<const double> values) {
+        ChosenModel model;
+        model.errors_ = {cross_validate<Models>(loads, values)...};
+        std::size_t best = 0;
+        for (std::size_t i = 1; i < sizeof...(Models); ++i) {
+            if (model.errors_[i].mean() < model.errors_[best].mean()) best = i;
+        }
+        model.choose(best);
+        core::visit([&]<class Model>(Model& of) { of = Model::fit(loads, values); }, model.model_);
+        return model;
+    }
+
+    /// A model that was chosen otherwise, fitted to the samples, with its errors in cross-validation.
+    template <NetworkModel Model>
+    [[nodiscard]] static ChosenModel fit_only(std::span<const NetworkLoad> loads, std::span<const double> values) {
+        ChosenModel model;
+        model.errors_ = {cross_validate<Model>(loads, values)};
+        model.model_ = Model::fit(loads, values);
+        return model;
+    }
+
+    [[nodiscard]] Estimate predict(NetworkLoad const& load) const {
+        return core::visit([&](auto const& model) { return model.predict(load); }, model_);
+    }
+    /// The kind that was chosen.
+    [[nodiscard]] std::string_view chosen() const {
+        return core::visit([]<class Model>(Model const&) { return Model::kind; }, model_);
+    }
+    /// The errors of all kinds, in their order; none for a model that was read.
+    [[nodiscard]] std::span<const ValidatedError> errors() const { return errors_; }
+
+    void archive(Archive& archive) {
+        std::size_t index = model_.index();
+        archive(index);
+        archive.require(index < sizeof...(Models), "a model at place ", index);
+        if (archive.reads()) choose(index);
+        core::visit([&](auto& model) { model.archive(archive); }, model_);
+    }
+
+private:
+    void choose(std::size_t index) {
+        std::size_t at = 0;
+        ((at++ == index ? static_cast<void>(model_.template emplace<Models>()) : void()), ...);
+    }
+
+    std::variant<Models...> model_;
+    std::vector<ValidatedError> errors_;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI::forecast
+// primsel/forecast/corrected_sum.hpp
+
+// primsel/forecast/sum.hpp
+
 // primsel/learn/non_negative.hpp
 
 // primsel/learn/detail/cholesky.hpp
@@ -49831,6 +51926,18 @@ public:
         result.deviation = std::sqrt(variance > 0 ? variance : 0);
         return result;
     }
+    /// The mean alone, which takes less time.
+    [[nodiscard]] double mean(std::span<const double> point) const {
+        double sum = 0;
+        for (std::size_t i = 0; i < values_.size(); ++i) sum += covariance(point, this->point(i)) * weights_[i];
+        return sum;
+    }
+    /// The logarithm of the probability density of the values, by which parts are compared (section 5.4.1).
+    [[nodiscard]] double log_likelihood() const {
+        double sum = -factor_.half_log_determinant() - 0.9189385332046727 * static_cast<double>(values_.size());
+        for (std::size_t i = 0; i < values_.size(); ++i) sum -= 0.5 * values_[i] * weights_[i];
+        return sum;
+    }
     [[nodiscard]] double noise() const { return noise_; }
     [[nodiscard]] std::size_t dimensions() const { return parts_.empty() ? 0 : parts_[0].lengths.size(); }
 
@@ -50064,9 +52171,8 @@ template <class Policies = DefaultPolicies>
     const Kernels kernels = policy_kernels<Policies>();
     const Plan plan = Predict<>().template plan<Policies>(simple, kernels, workers);
     const Schedule schedule = make_schedule(simple, kernels, plan, workers);
-    return {
-        plan.total_seconds,
-        {.arena = place_buffers(schedule.lifetimes).bytes, .packed = detail::packed_bytes(simple, kernels, schedule)}};
+    return {plan.total_seconds,
+            {.arena = place_buffers(schedule).bytes, .packed = detail::packed_bytes(simple, kernels, schedule)}};
 }
 
 /// The forecast of a step of a Trainer with these options. Throws error as the trainer would. The time of the loss, a
@@ -50118,9 +52224,9 @@ template <class Policies = DefaultTraining>
     // The gradient is read, weights and what is remembered of each are read and written.
     const auto floats = static_cast<double>(trained), states = static_cast<double>(optimizer.state_per_weight());
     const double update = floats * sizeof(float) * (3 + 2 * states) /
-                          kernels.machine().bandwidth_for(floats * sizeof(float) * (2 + states));
+                          kernels.machine(1).bandwidth_for(floats * sizeof(float) * (2 + states));
     return {planned.plan.total_seconds * options.parts() + update,
-            {.arena = place_buffers(schedule.lifetimes).bytes,
+            {.arena = place_buffers(schedule).bytes,
              .packed = detail::packed_bytes(planned.graph, kernels, schedule),
              .weights = weights * sizeof(float),
              .results = results * sizeof(float),
@@ -50144,6 +52250,605 @@ template <class Policies = DefaultTraining>
 }  // namespace primsel::inline PRIMSEL_ABI::forecast
 // primsel/forecast/forecaster.hpp
 
+// primsel/forecast/layer_memory.hpp
+
+// primsel/forecast/network_correction.hpp
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI::forecast {
+
+/// Multiplies a base forecast by what measurements of similar networks were off: a Gaussian process on the logarithm,
+/// in the family of the network, its batch and its size. Its deviations and lengths are those of the largest
+/// likelihood. What never falls with the batch before the correction does not fall after it.
+class NetworkCorrection {
+public:
+    /// `base` are the base forecasts of the loads.
+    [[nodiscard]] static NetworkCorrection fit(std::span<const NetworkLoad> loads, std::span<const double> base,
+                                               std::span<const double> values) {
+        NetworkCorrection result;
+        std::vector<double> points, off;
+        for (std::size_t i = 0; i < loads.size(); ++i) {
+            const auto point = place_of(loads[i], loads[i].batch);
+            points.insert(points.end(), point.begin(), point.end());
+            off.push_back(std::log(values[i] / base[i]));
+            result.batches_.push_back(loads[i].batch);
+        }
+        std::ranges::sort(result.batches_);
+        result.batches_.erase(std::unique(result.batches_.begin(), result.batches_.end()), result.batches_.end());
+        // Lengths and deviations are compared on some of the samples, as each comparison takes their cube.
+        std::vector<double> some_points, some_off;
+        const std::size_t step = loads.size() / most_compared + 1,
+                          width = points.size() / std::max<std::size_t>(1, off.size());
+        for (std::size_t i = 0; i < off.size(); i += step) {
+            some_points.insert(some_points.end(), points.begin() + static_cast<std::ptrdiff_t>(i * width),
+                               points.begin() + static_cast<std::ptrdiff_t>((i + 1) * width));
+            some_off.push_back(off[i]);
+        }
+        std::array<double, 6> chosen{0.1, 0.02, 0.05, 1, 0.5, 0.05};
+        double best = likelihood(chosen, some_points, some_off);
+        for (int round = 0; round < 2; ++round) {
+            for (std::size_t i = 0; i < chosen.size(); ++i) {
+                for (const double factor : {0.25, 0.5, 2.0, 4.0}) {
+                    std::array<double, 6> other = chosen;
+                    other[i] *= factor;
+                    const double likely = likelihood(other, some_points, some_off);
+                    if (likely > best) best = likely, chosen = other;
+                }
+            }
+        }
+        result.process_ = learn::SmallProcess::fit(std::move(points), std::move(off), parts_of(chosen), chosen[5]);
+        return result;
+    }
+
+    /// Returns the corrected forecast of a load; base(batch) is its base forecast, which never falls with the batch.
+    [[nodiscard]] Estimate operator()(NetworkLoad const& load, auto const& base) const {
+        const auto at = process_.predict(place_of(load, load.batch));
+        const double relative = std::hypot(at.deviation, process_.noise());
+        // At the measured batches the corrected value is made to rise; between and beyond them it follows the base.
+        std::vector<double> below, value;
+        for (const double batch : batches_) {
+            below.push_back(base(batch));
+            value.push_back(below.back() * std::exp(process_.mean(place_of(load, batch))));
+        }
+        make_rising(value);
+        const double here = base(load.batch);
+        const auto next = static_cast<std::size_t>(std::ranges::lower_bound(batches_, load.batch) - batches_.begin());
+        double result = here;
+        if (batches_.empty()) return {here, relative * here};
+        if (next == 0) {
+            result = here * value[0] / below[0];
+        } else if (next == batches_.size()) {
+            result = here * value.back() / below.back();
+        } else {
+            const double span = below[next] - below[next - 1], part = span > 0 ? (here - below[next - 1]) / span : 1;
+            result = value[next - 1] + std::clamp(part, 0.0, 1.0) * (value[next] - value[next - 1]);
+        }
+        return {result, relative * result};
+    }
+
+    void archive(Archive& archive) {
+        archive(batches_, process_);
+        archive.require(process_.dimensions() == 3, "a correction of ", process_.dimensions(), " dimensions");
+        for (std::size_t i = 0; i < batches_.size(); ++i) {
+            archive.require(batches_[i] > (i == 0 ? 0 : batches_[i - 1]), "batches out of order");
+        }
+    }
+
+private:
+    static constexpr std::size_t most_compared = 240;
+
+    [[nodiscard]] static std::array<double, 3> place_of(NetworkLoad const& load, double batch) {
+        double values = 0;
+        for (LayerWork const& layer : load.layers) values += layer.out;
+        // Families are so far from each other that none tells of another.
+        return {1e6 * static_cast<double>(family_of(load.layers) % 1000003), std::log2(batch),
+                std::log2(std::max(values, 1.0))};
+    }
+    /// Parts of a family at each batch and size; of all families at a batch; of a network at all batches. A part
+    /// does not change with a coordinate in which its length is the largest number.
+    [[nodiscard]] static std::vector<learn::SmoothPart> parts_of(std::array<double, 6> const& of) {
+        constexpr double same = std::numeric_limits<double>::max();
+        return {{of[0], {1, of[3], of[4]}}, {of[1], {same, of[3], 2}}, {of[2], {1, same, of[4]}}};
+    }
+    [[nodiscard]] static double likelihood(std::array<double, 6> const& of, std::vector<double> const& points,
+                                           std::vector<double> const& off) {
+        return learn::SmallProcess::fit(points, off, parts_of(of), of[5]).log_likelihood();
+    }
+    /// The nearest values that never fall: pools neighbours that do (Barlow and others, 1972).
+    static void make_rising(std::vector<double>& values) {
+        std::vector<std::pair<double, std::size_t>> blocks;
+        for (const double value : values) {
+            blocks.emplace_back(value, 1);
+            while (blocks.size() > 1 && blocks[blocks.size() - 2].first > blocks.back().first) {
+                const auto [last, count] = blocks.back();
+                blocks.pop_back();
+                auto& [first, size] = blocks.back();
+                const auto n = static_cast<double>(size), m = static_cast<double>(count);
+                first = (first * n + last * m) / (n + m), size += count;
+            }
+        }
+        std::size_t i = 0;
+        for (auto const& [value, count] : blocks) {
+            for (std::size_t j = 0; j < count; ++j) values[i++] = value;
+        }
+    }
+
+    std::vector<double> batches_;
+    learn::SmallProcess process_;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI::forecast
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI::forecast {
+
+/// The memory of a network that can be computed, in bytes.
+struct ComputedMemory {
+    /// Weights and images; for training, gradients, momentum, and the most that the backward pass holds at once: what
+    /// is kept for the layers to come, the gradients of a layer's results, and of the weights behind it. For a run, the
+    /// most that live at once.
+    double tensors = 0;
+    /// Copies of the inputs of clips, which PyTorch keeps where they work in place.
+    double copies = 0;
+    /// The input and result of the largest convolution: what a workspace is likely to grow with.
+    double workspace = 0;
+};
+
+/// Returns the memory in floats; that of stochastic gradient descent with momentum where the load is of training.
+[[nodiscard]] inline ComputedMemory computed_memory(NetworkLoad const& load, double batch) {
+    constexpr double bytes = sizeof(float);
+    ComputedMemory result;
+    if (load.layers.empty()) return result;
+    double weights = 0, kept = 0, most = 0, gradients = 0;
+    for (LayerWork const& layer : load.layers) {
+        weights += bytes * layer.weights, kept += layer.kept * batch;
+        if (load.training) result.copies += batch * layer.copied;
+        if (layer.kind == LayerWork::Kind::convolution)
+            result.workspace = std::max(result.workspace, bytes * batch * (layer.in + layer.out));
+    }
+    for (auto i = load.layers.rbegin(); i != load.layers.rend(); ++i) {
+        LayerWork const& layer = *i;
+        const double here = bytes * batch * (layer.in_place ? layer.out : layer.in + layer.out);
+        if (load.training) {
+            gradients += bytes * layer.weights;
+            most = std::max(most, kept + here + (layer.in_place ? here : 0) + gradients);
+            kept -= layer.kept * batch;
+        } else {
+            const bool indexed = layer.kind == LayerWork::Kind::pool && layer.kept > 0;
+            most = std::max(most, here + bytes * batch * (layer.live + (indexed ? 2 * layer.out : 0)));
+        }
+    }
+    result.tensors = (load.training ? 2 : 1) * weights + bytes * batch * load.layers.front().in + most;
+    return result;
+}
+
+/// The memory of a network: the computed one with factors that are learned, near 1 where nothing is known, and a
+/// constant, up to what the device has; then a NetworkCorrection. All factors are at least 0.
+class LayerMemory {
+public:
+    static constexpr std::string_view kind = "computed memory";
+
+    [[nodiscard]] static LayerMemory fit(std::span<const NetworkLoad> loads, std::span<const double> values) {
+        detail::check_samples(loads, values);
+        LayerMemory model;
+        model.most_ = device_limit(loads, values);
+        std::vector<double> rows, targets, base, free_values;
+        std::vector<NetworkLoad> free;
+        for (std::size_t i = 0; i < loads.size(); ++i) {
+            if (values[i] >= near_limit * model.most_) continue;  // cut short
+            for (const double term : terms_of(loads[i], loads[i].batch)) rows.push_back(term / values[i]);
+            targets.push_back(1), free.push_back(loads[i]), free_values.push_back(values[i]);
+        }
+        // Pulls each factor but the constant towards what is known of it.
+        const double pull = 0.01 * std::sqrt(static_cast<double>(loads.size()));
+        for (std::size_t i = 1; i < factors; ++i) {
+            for (std::size_t j = 0; j < factors; ++j) rows.push_back(i == j ? pull : 0);
+            targets.push_back(pull * expected[i]);
+        }
+        const std::vector<double> found = learn::non_negative_least_squares(rows, factors, targets);
+        std::ranges::copy(found, model.factors_.begin());
+        for (NetworkLoad const& load : free) base.push_back(model.base(load, load.batch));
+        model.correction_ = NetworkCorrection::fit(free, base, free_values);
+        return model;
+    }
+
+    [[nodiscard]] Estimate predict(NetworkLoad const& load) const {
+        Estimate of = correction_(load, [&](double batch) { return base(load, batch); });
+        of.value = std::min(of.value, most_);
+        return of;
+    }
+    /// The factors of a constant of 100 MB, tensors, copies and workspace.
+    [[nodiscard]] std::span<const double> factor() const { return factors_; }
+
+    void archive(Archive& archive) {
+        archive(factors_, most_, correction_);
+        archive.require(most_ > 0, "a limit that is not positive");
+        for (const double factor : factors_) archive.require(factor >= 0, "a negative factor");
+    }
+
+private:
+    static constexpr std::size_t factors = 4;
+    static constexpr std::array<double, factors> expected{0, 1, 1, 0};
+    static constexpr double near_limit = 0.97;
+
+    [[nodiscard]] static std::array<double, factors> terms_of(NetworkLoad const& load, double batch) {
+        const ComputedMemory of = computed_memory(load, batch);
+        return {1e8, of.tensors, of.copies, of.workspace};
+    }
+    /// Returns the memory of the device: the largest value, if networks of unlike needs come near it.
+    [[nodiscard]] static double device_limit(std::span<const NetworkLoad> loads, std::span<const double> values) {
+        const double most = std::ranges::max(values);
+        double least_need = std::numeric_limits<double>::max(), most_need = 0;
+        std::size_t near = 0;
+        for (std::size_t i = 0; i < loads.size(); ++i) {
+            if (values[i] < near_limit * most) continue;
+            const double need = computed_memory(loads[i], loads[i].batch).tensors;
+            least_need = std::min(least_need, need), most_need = std::max(most_need, need), ++near;
+        }
+        const bool limited = near > 2 && near < loads.size() && most_need > 1.2 * least_need;
+        return limited ? most : std::numeric_limits<double>::max();
+    }
+    [[nodiscard]] double base(NetworkLoad const& load, double batch) const {
+        const auto terms = terms_of(load, batch);
+        double sum = 0;
+        for (std::size_t i = 0; i < factors; ++i) sum += factors_[i] * terms[i];
+        return std::max(sum, 1.0);
+    }
+
+    std::array<double, factors> factors_{};
+    double most_ = std::numeric_limits<double>::max();
+    NetworkCorrection correction_;
+};
+
+static_assert(NetworkModel<LayerMemory>);
+
+}  // namespace primsel::inline PRIMSEL_ABI::forecast
+// primsel/forecast/layer_time.hpp
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI::forecast {
+
+/// The costs of LayerTime, each in seconds for one unit. All are positive.
+enum class LayerCost : std::uint8_t {
+    constant,           ///< a run
+    launch,             ///< a kernel
+    conv_launch,        ///< a kernel of a convolution
+    parameter_launch,   ///< the update of a tensor of parameters
+    traffic,            ///< 1e9 bytes, layer by layer
+    conv_traffic,       ///< the same, of convolutions,
+    depthwise_traffic,  ///< of depthwise ones,
+    norm_traffic,       ///< of batch norms,
+    pool_traffic,       ///< of the windows of pooling,
+    weight_traffic,     ///< of weights
+    arithmetic,         ///< 1e12 multiply-adds
+    uneven_arithmetic,  ///< the same, where channels are not a multiple of 4
+    depthwise_arithmetic,
+    norm_plane,  ///< 1e9 bytes of one channel, which cannot be shared out
+    depthwise_plane,
+    conv_plane
+};
+inline constexpr std::size_t layer_costs = 16;
+
+namespace detail {
+
+/// The amounts of a layer, each with its cost.
+struct LayerAmounts {
+    std::array<double, 3> amount{};
+    std::array<std::uint8_t, 3> cost{};
+    double weights = 0;
+};
+/// The amounts of a network.
+struct NetworkAmounts {
+    std::array<double, 4> launches{};  // the first four costs
+    std::vector<LayerAmounts> layers;
+};
+
+/// Returns the filters as tiles of so many compute them: a tile that is partly empty takes as long as a full one.
+[[nodiscard]] inline double whole_tiles(int filters, int tile) {
+    return static_cast<double>((filters + tile - 1) / tile * tile) / filters;
+}
+
+/// Returns the amounts of a network on a device that multiplies tiles of so many filters.
+[[nodiscard]] inline NetworkAmounts amounts_of(std::span<const LayerWork> layers, double batch, bool training,
+                                               int tile) {
+    using Kind = LayerWork::Kind;
+    constexpr double giga = 1e-9 * sizeof(float), tera = 1e-12;
+    NetworkAmounts result;
+    result.launches[0] = 1;
+    const double passes = training ? 3 : 1;  // forward, gradient of the input, gradient of the weights
+    for (LayerWork const& layer : layers) {
+        const double in = giga * batch * layer.in, out = giga * batch * layer.out;
+        if (layer.in_place && layer.kind == Kind::other) continue;  // a view
+        const auto cost = [](LayerCost of) { return static_cast<std::uint8_t>(of); };
+        LayerAmounts of;
+        of.cost = {cost(LayerCost::traffic), cost(LayerCost::arithmetic), cost(LayerCost::conv_plane)};
+        of.weights = giga * layer.weights * (training ? 8 : 1);
+        bool convolves = false;
+        switch (layer.kind) {
+            case Kind::convolution:
+            case Kind::dense:
+            case Kind::depthwise: {
+                const bool depthwise = layer.kind == Kind::depthwise,
+                           even = layer.in_channels % 4 == 0 && layer.out_channels % 4 == 0;
+                convolves = true;
+                const double filled = depthwise ? 1 : whole_tiles(layer.out_channels, tile);
+                of.amount = {passes * (in + out), passes * tera * batch * layer.multiply_adds * filled,
+                             passes * giga * batch * layer.plane};
+                of.cost = {cost(depthwise ? LayerCost::depthwise_traffic : LayerCost::conv_traffic),
+                           cost(depthwise ? LayerCost::depthwise_arithmetic
+                                : even    ? LayerCost::arithmetic
+                                          : LayerCost::uneven_arithmetic),
+                           cost(depthwise ? LayerCost::depthwise_plane : LayerCost::conv_plane)};
+                break;
+            }
+            case Kind::normalization:
+                of.amount = {(training ? 8 : 2) * in, 0, (training ? 8 : 2) * giga * batch * layer.plane};
+                of.cost[0] = cost(LayerCost::norm_traffic), of.cost[2] = cost(LayerCost::norm_plane);
+                break;
+            case Kind::pool:
+                of.amount[0] = passes * giga * batch * layer.multiply_adds;
+                of.cost[0] = cost(LayerCost::pool_traffic);
+                break;
+            case Kind::activation:
+                of.amount[0] = (training ? 5 : 2) * out;
+                break;
+            case Kind::add:
+                of.amount[0] = 3 * out;
+                break;
+            default:
+                of.amount[0] = (training ? 2 : 1) * (in + out);
+                break;
+        }
+        // In training a batch norm counts its batches, by a kernel of its own.
+        const double others = !training ? 1 : layer.kind == Kind::normalization ? 3 : 2;
+        result.launches[convolves ? 2 : 1] += convolves ? passes : others;
+        if (training) result.launches[3] += layer.tensors;
+        result.layers.push_back(of);
+    }
+    return result;
+}
+
+/// The (a^4 + b^4 + ...)^(1/4) of amounts that overlap, and what it changes by each; their sum where they do not.
+template <std::size_t n>
+[[nodiscard]] double together(std::array<double, n> const& parts, bool overlap, std::array<double, n>& slopes) {
+    double sum = 0, most = 0;
+    for (const double part : parts) sum += part, most = std::max(most, part);
+    slopes.fill(1);
+    if (!overlap || !(most > 0)) return sum;
+    double fourth = 0;
+    for (const double part : parts) fourth += (part / most) * (part / most) * (part / most) * (part / most);
+    const double value = most * std::sqrt(std::sqrt(fourth));
+    for (std::size_t i = 0; i < n; ++i) slopes[i] = (parts[i] / value) * (parts[i] / value) * (parts[i] / value);
+    return value;
+}
+
+using LayerCosts = std::array<double, layer_costs>;
+
+/// The time of a network, and its derivatives.
+[[nodiscard]] inline double seconds_of(NetworkAmounts const& network, LayerCosts const& costs, bool overlap,
+                                       LayerCosts& slopes) {
+    slopes.fill(0);
+    double device = 0;
+    std::array<double, 3> by{};
+    const auto weights = static_cast<std::size_t>(LayerCost::weight_traffic);
+    for (LayerAmounts const& layer : network.layers) {
+        std::array<double, 3> parts{};
+        for (std::size_t i = 0; i < 3; ++i) parts[i] = layer.amount[i] * costs[layer.cost[i]];
+        parts[0] += layer.weights * costs[weights];
+        device += together(parts, overlap, by);
+        for (std::size_t i = 0; i < 3; ++i) slopes[layer.cost[i]] += by[i] * layer.amount[i];
+        slopes[weights] += by[0] * layer.weights;
+    }
+    double launches = 0;
+    for (std::size_t i = 0; i < network.launches.size(); ++i) launches += network.launches[i] * costs[i];
+    std::array<double, 2> of{};
+    const double seconds = together(std::array{device, launches}, overlap, of);
+    for (double& slope : slopes) slope *= of[0];
+    for (std::size_t i = 0; i < network.launches.size(); ++i) slopes[i] = of[1] * network.launches[i];
+    return seconds;
+}
+
+/// Solves a x = b for a positive definite a; both are overwritten.
+template <std::size_t n>
+void solve_positive(std::array<std::array<double, n>, n>& a, std::array<double, n>& b) {
+    for (std::size_t k = 0; k < n; ++k) {
+        for (std::size_t i = k + 1; i < n; ++i) {
+            const double factor = a[i][k] / a[k][k];
+            for (std::size_t j = k; j < n; ++j) a[i][j] -= factor * a[k][j];
+            b[i] -= factor * b[k];
+        }
+    }
+    for (std::size_t k = n; k-- > 0;) {
+        for (std::size_t j = k + 1; j < n; ++j) b[k] -= a[k][j] * b[j];
+        b[k] /= a[k][k];
+    }
+}
+
+/// Learns the logarithms of the costs by Levenberg and Marquardt's method: the least sum of errors of the logarithm,
+/// small ones squared and large ones as they are, and of how far costs of a kind are from each other, weighted by
+/// `alike`, so that a cost that no measurement tells is that of its like.
+class CostFit {
+public:
+    CostFit(std::span<const NetworkAmounts> networks, std::span<const double> values, bool overlap, double alike)
+        : networks_(networks), values_(values), overlap_(overlap), alike_(alike) {
+        for (std::size_t i = 0; i < layer_costs; ++i)
+            at_[i] = std::log(i == 0 ? 1e-4 : i < 4 ? 1e-5 : i < 10 ? 3e-4 : i < 13 ? 5e-3 : 1e-2);
+        std::vector<double> off;
+        for (std::size_t i = 0; i < values_.size(); ++i) off.push_back(std::log(values_[i] / seconds(i, at_)));
+        std::ranges::nth_element(off, off.begin() + std::ssize(off) / 2);
+        for (double& each : at_) each += off[off.size() / 2];
+        start_ = at_, loss_ = loss_of(at_);
+    }
+
+    /// The loss so far.
+    [[nodiscard]] double loss() const { return loss_; }
+    /// Goes on for at most so many steps.
+    void improve(int steps) {
+        for (bool done = false; steps > 0 && !done; --steps) {
+            linearise(at_);
+            LayerCosts next{};
+            double then = loss_;
+            for (; damping_ < 1e6; damping_ *= 4) {
+                auto matrix = matrix_;
+                LayerCosts move = gradient_;
+                for (std::size_t i = 0; i < layer_costs; ++i) matrix[i][i] += damping_;
+                solve_positive(matrix, move);
+                for (std::size_t i = 0; i < layer_costs; ++i) next[i] = at_[i] - std::clamp(move[i], -1.0, 1.0);
+                then = loss_of(next);
+                if (then < loss_) break;
+            }
+            if (!(then < loss_)) break;
+            done = loss_ - then < 1e-7 * loss_;
+            at_ = next, loss_ = then, damping_ = std::max(damping_ / 4, 1e-8);
+        }
+    }
+    [[nodiscard]] LayerCosts costs() const {
+        LayerCosts costs{};
+        for (std::size_t i = 0; i < layer_costs; ++i) costs[i] = std::exp(at_[i]);
+        return costs;
+    }
+
+private:
+    static constexpr double scale = 0.1, from_start = 0.02;
+    /// The cost that each is like; itself where there is none.
+    static constexpr std::array<std::size_t, layer_costs> like{0, 1, 1, 1, 4, 4, 4, 4, 4, 4, 10, 10, 10, 13, 13, 13};
+
+    [[nodiscard]] double seconds(std::size_t i, LayerCosts const& logarithms) {
+        LayerCosts costs{};
+        for (std::size_t j = 0; j < layer_costs; ++j) costs[j] = std::exp(logarithms[j]);
+        return seconds_of(networks_[i], costs, overlap_, slopes_);
+    }
+    /// How far a cost is from the one that it is like, or from the start, weighted.
+    [[nodiscard]] double apart(std::size_t i, LayerCosts const& at) const {
+        return like[i] == i ? from_start * (at[i] - start_[i]) : alike_ * (at[i] - at[like[i]]);
+    }
+    [[nodiscard]] double loss_of(LayerCosts const& at) {
+        double sum = 0;
+        for (std::size_t i = 0; i < values_.size(); ++i) {
+            const double off = std::log(seconds(i, at) / values_[i]) / scale;
+            sum += 2 * scale * scale * (std::sqrt(1 + off * off) - 1);
+        }
+        for (std::size_t i = 0; i < layer_costs; ++i) sum += apart(i, at) * apart(i, at);
+        return sum;
+    }
+    void linearise(LayerCosts const& at) {
+        for (auto& row : matrix_) row.fill(0);
+        gradient_.fill(0);
+        const auto add = [&](LayerCosts const& slopes, double off, double weight) {
+            for (std::size_t i = 0; i < layer_costs; ++i) {
+                gradient_[i] += weight * slopes[i] * off;
+                for (std::size_t j = 0; j < layer_costs; ++j) matrix_[i][j] += weight * slopes[i] * slopes[j];
+            }
+        };
+        for (std::size_t i = 0; i < values_.size(); ++i) {
+            const double value = seconds(i, at), off = std::log(value / values_[i]);
+            LayerCosts slopes{};
+            for (std::size_t j = 0; j < layer_costs; ++j) slopes[j] = slopes_[j] * std::exp(at[j]) / value;
+            add(slopes, off, 1 / std::sqrt(1 + (off / scale) * (off / scale)));
+        }
+        for (std::size_t i = 0; i < layer_costs; ++i) {
+            LayerCosts slopes{};
+            slopes[i] = like[i] == i ? from_start : alike_;
+            if (like[i] != i) slopes[like[i]] = -alike_;
+            add(slopes, apart(i, at), 1);
+        }
+    }
+
+    std::span<const NetworkAmounts> networks_;
+    std::span<const double> values_;
+    bool overlap_;
+    double alike_, loss_ = 0, damping_ = 1e-2;
+    LayerCosts start_{}, at_{}, slopes_{}, gradient_{};
+    std::array<std::array<double, layer_costs>, layer_costs> matrix_{};
+};
+
+}  // namespace detail
+
+/// The time of a network as a sum over all of its layers: launches, and of each layer its memory traffic, its
+/// arithmetic and its work along one channel, each at a cost that is learned; then a NetworkCorrection. All costs are
+/// positive, and a time never falls with the batch.
+///
+/// `overlap`: launches (made by the processor) and the device's work, and the parts of a layer, go on at once, so that
+/// the larger counts. `tied`: costs of like things, as of the traffic of two kinds of layers, are held close together.
+template <bool overlap, bool tied>
+class LayerTime {
+public:
+    static constexpr std::string_view kind = overlap ? tied ? "layers, at once" : "layers, at once, costs apart"
+                                             : tied  ? "layers, in turn"
+                                                     : "layers, in turn, costs apart";
+
+    [[nodiscard]] static LayerTime fit(std::span<const NetworkLoad> loads, std::span<const double> values) {
+        detail::check_samples(loads, values);
+        LayerTime model;
+        std::array<std::vector<detail::NetworkAmounts>, tiles.size()> amounts;
+        std::vector<detail::CostFit> fits;
+        for (std::size_t i = 0; i < tiles.size(); ++i) {
+            for (NetworkLoad const& load : loads)
+                amounts[i].push_back(detail::amounts_of(load.layers, load.batch, load.training, tiles[i]));
+            fits.emplace_back(amounts[i], values, overlap, tied ? 0.3 : 0.05).improve(12);
+        }
+        const auto best = std::ranges::min_element(fits, {}, &detail::CostFit::loss);
+        best->improve(60);
+        model.costs_ = best->costs(), model.tile_ = tiles[static_cast<std::size_t>(best - fits.begin())];
+        std::vector<double> base;
+        for (NetworkLoad const& load : loads) base.push_back(model.base(load, load.batch));
+        model.correction_ = NetworkCorrection::fit(loads, base, values);
+        return model;
+    }
+
+    [[nodiscard]] Estimate predict(NetworkLoad const& load) const {
+        return correction_(load, [&](double batch) { return base(load, batch); });
+    }
+    [[nodiscard]] double cost(LayerCost of) const { return costs_[static_cast<std::size_t>(of)]; }
+    /// The filters that the device multiplies together, by the samples: one of `tiles`.
+    [[nodiscard]] int tile() const { return tile_; }
+    static constexpr std::array<int, 4> tiles{1, 32, 64, 128};
+
+    void archive(Archive& archive) {
+        archive(costs_, tile_, correction_);
+        for (const double each : costs_) archive.require(each > 0, "a cost that is not positive");
+        archive.require(std::ranges::find(tiles, tile_) != tiles.end(), "tiles of ", tile_, " filters");
+    }
+
+private:
+    [[nodiscard]] double base(NetworkLoad const& load, double batch) const {
+        detail::LayerCosts slopes;
+        return detail::seconds_of(detail::amounts_of(load.layers, batch, load.training, tile_), costs_, overlap,
+                                  slopes);
+    }
+
+    detail::LayerCosts costs_{};
+    int tile_ = 1;
+    NetworkCorrection correction_;
+};
+
+static_assert(NetworkModel<LayerTime<true, true>>);
+
+}  // namespace primsel::inline PRIMSEL_ABI::forecast
 // primsel/forecast/trees.hpp
 
 // primsel/learn/forest.hpp
@@ -50181,6 +52886,17 @@ struct FloatTable {
         some.columns = columns;
         some.values.reserve(rows.size() * columns);
         for (const std::size_t at : rows) some.values.insert(some.values.end(), row(at).begin(), row(at).end());
+        return some;
+    }
+    /// Returns the first columns of each row.
+    [[nodiscard]] FloatTable first_columns(std::size_t count) const {
+        FloatTable some;
+        some.columns = count;
+        some.values.reserve(rows() * count);
+        for (std::size_t at = 0; at < values.size(); at += columns) {
+            const std::span<const float> first = std::span(values).subspan(at, count);
+            some.values.insert(some.values.end(), first.begin(), first.end());
+        }
         return some;
     }
 
@@ -50718,8 +53434,14 @@ struct NetworkForecast {
 
 /// The choices behind a Forecaster; inherit and override line by line.
 struct DefaultForecast {
-    using time_model = CorrectedSum;
-    using memory_model = CorrectedSum;
+    using time_model = ChosenModel<LayerTime<true, true>, LayerTime<true, false>, LayerTime<false, true>,
+                                   LayerTime<false, false>, CorrectedSum, NetworkForest>;
+    using memory_model = ChosenModel<LayerMemory, CorrectedSum, NetworkForest>;
+};
+/// The paper's method alone: random forests on the 42 features.
+struct ForestForecast {
+    using time_model = NetworkForest;
+    using memory_model = NetworkForest;
 };
 
 /// Forecasts time and memory of networks on a device of which only measurements exist: all of them of training, or all
@@ -50739,10 +53461,29 @@ public:
 
     /// Fits both models. Throws error if a value is not positive, or nothing was measured.
     [[nodiscard]] static Forecaster fit(std::span<const ProfiledNetwork> profile) {
+        return fit_by(
+            profile, [](auto const& loads, auto const& values) { return TimeModel::fit(loads, values); },
+            [](auto const& loads, auto const& values) { return MemoryModel::fit(loads, values); });
+    }
+    /// Fits one kind of model, of those between which the policies' ChosenModel chooses, to times and memory.
+    template <NetworkModel Model>
+    [[nodiscard]] static Forecaster fit_only(std::span<const ProfiledNetwork> profile) {
+        return fit_by(
+            profile,
+            [](auto const& loads, auto const& values) { return TimeModel::template fit_only<Model>(loads, values); },
+            [](auto const& loads, auto const& values) { return MemoryModel::template fit_only<Model>(loads, values); });
+    }
+    /// Fits the models by two functions of loads and values.
+    [[nodiscard]] static Forecaster fit_by(std::span<const ProfiledNetwork> profile, auto const& fit_time,
+                                           auto const& fit_memory) {
         Forecaster result;
-        result.time_ = fitted<TimeModel>(profile, &ProfiledNetwork::seconds);
-        result.memory_ = fitted<MemoryModel>(profile, &ProfiledNetwork::bytes);
+        result.time_ = fitted<TimeModel>(profile, &ProfiledNetwork::seconds, fit_time);
+        result.memory_ = fitted<MemoryModel>(profile, &ProfiledNetwork::bytes, fit_memory);
         if (!result.time_ && !result.memory_) fail("forecast: nothing to learn from");
+        for (ProfiledNetwork const& of : profile) {
+            if (of.load.training != profile[0].load.training) fail("forecast: measurements of training and of runs");
+        }
+        result.training_ = profile[0].load.training;
         return result;
     }
 
@@ -50753,21 +53494,29 @@ public:
         return result;
     }
     [[nodiscard]] NetworkForecast forecast(Graph const& graph, int batch) const {
-        return forecast(network_load(conv_sizes(graph), batch));
+        return forecast(network_load(graph, batch, training_));
     }
+
+    [[nodiscard]] std::optional<TimeModel> const& time() const { return time_; }
+    [[nodiscard]] std::optional<MemoryModel> const& memory() const { return memory_; }
+    /// Whether it was learned from steps of training.
+    [[nodiscard]] bool training() const { return training_; }
 
     /// Facts about the device.
     std::map<std::string, std::string> about;
 
     void archive(Archive& archive) {
-        archive(about);
+        std::uint8_t training = training_ ? 1 : 0;
+        archive(about, training);
+        archive.require(training <= 1, "a pass of ", int{training});
+        training_ = training == 1;
         part(archive, time_), part(archive, memory_);
     }
 
 private:
     template <class Model>
     [[nodiscard]] static std::optional<Model> fitted(std::span<const ProfiledNetwork> profile,
-                                                     double ProfiledNetwork::*value) {
+                                                     double ProfiledNetwork::*value, auto const& fit) {
         std::vector<NetworkLoad> loads;
         std::vector<double> values;
         for (ProfiledNetwork const& of : profile) {
@@ -50775,7 +53524,7 @@ private:
             loads.push_back(of.load), values.push_back(of.*value);
         }
         if (loads.empty()) return std::nullopt;
-        return Model::fit(loads, values);
+        return fit(loads, values);
     }
     template <class Model>
     static void part(Archive& archive, std::optional<Model>& model) {
@@ -50789,10 +53538,11 @@ private:
 
     std::optional<TimeModel> time_;
     std::optional<MemoryModel> memory_;
+    bool training_ = true;
 };
 
 namespace detail {
-inline constexpr std::string_view forecaster_format = "primsel forecaster 1\n";
+inline constexpr std::string_view forecaster_format = "primsel forecaster 3\n";
 }
 
 /// The forecaster as bytes, from which parse_forecaster makes one that forecasts the same, to the last bit.
@@ -51021,6 +53771,354 @@ struct MeasuredRun {
         result.outcome = NetworkMeasurement::Outcome::measured;
         result.seconds = of->seconds, result.held_bytes = of->held, result.resident_bytes = of->resident;
     }
+    return result;
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI::forecast
+// primsel/forecast/measured_networks.hpp
+// Tables of measurements that other programs made: of network files, or of convolutions as perf4sight publishes them.
+
+// primsel/io/table_file.hpp
+
+// primsel/io/line_file.hpp
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// A text file that grows at its end, locked against other programs that append to it. A killed writer may leave the
+/// last line incomplete: whole() gives the bytes up to the last whole line, and cut(whole()) removes the rest.
+class LineFile {
+public:
+    /// Opens or creates the file. Throws error if it cannot be written, is a pipe, or is being appended to by another
+    /// program.
+    explicit LineFile(std::string path)
+        : path_(std::move(path)), file_(::open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666)) {
+        if (!file_.is_open()) io::fail_of_system(path_, "cannot write");
+        // Lines in a pipe that nobody reads would be lost, and writing would block once the pipe is full.
+        struct stat status {};
+        if (::fstat(file_.number(), &status) == 0 && S_ISFIFO(status.st_mode))
+            fail(path_, ": cannot write: it is a pipe");
+        if (::flock(file_.number(), LOCK_EX | LOCK_NB) != 0) {
+            if (errno == EWOULDBLOCK) fail(path_, ": another program appends to it");
+            io::fail_of_system(path_, "cannot lock");
+        }
+        read();
+    }
+
+    [[nodiscard]] std::string const& path() const { return path_; }
+    /// The text of the file when it was opened; empty for anything but a regular file.
+    [[nodiscard]] std::string const& text() const { return text_; }
+    /// The number of bytes of text() up to the end of its last whole line.
+    [[nodiscard]] std::size_t whole() const { return text_.rfind('\n') + 1; }  // 0 where there is none
+
+    /// Shortens the file to its first bytes. Throws error if that fails.
+    void cut(std::size_t bytes) {
+        if (bytes_ != bytes && ::ftruncate(file_.number(), static_cast<off_t>(bytes)) != 0) {
+            io::fail_of_system(path_, "cannot shorten");
+        }
+        bytes_ = bytes;
+    }
+    /// Appends the lines, with one call unless the system splits it. Throws error if that fails, for instance on a full
+    /// disk, and restores the file's former size.
+    void append(std::string_view lines) {
+        if (!io::write_all(file_.number(), std::as_bytes(std::span(lines)))) {
+            const int reason = errno;
+            // If this fails too, the next program that opens the file cuts the incomplete line.
+            [[maybe_unused]] const int ignored = ::ftruncate(file_.number(), static_cast<off_t>(bytes_));
+            io::fail_of_system(path_, "cannot write", reason);
+        }
+        bytes_ += lines.size();
+    }
+
+private:
+    void read() {
+        struct stat status {};
+        if (::fstat(file_.number(), &status) != 0) io::fail_of_system(path_, "cannot read");
+        if (!S_ISREG(status.st_mode)) return;
+        text_.resize(static_cast<std::size_t>(status.st_size));
+        for (std::size_t done = 0; done < text_.size();) {
+            const ssize_t count = ::pread(file_.number(), text_.data() + done,
+                                          std::min(text_.size() - done, io::bytes_per_call), static_cast<off_t>(done));
+            if (count < 0 && errno != EINTR) io::fail_of_system(path_, "cannot read");
+            if (count == 0) fail(path_, ": became shorter while it was read");
+            if (count > 0) done += static_cast<std::size_t>(count);
+        }
+        bytes_ = text_.size();
+    }
+
+    std::string path_;
+    io::Descriptor file_;
+    std::string text_;
+    std::size_t bytes_ = 0;
+};
+
+namespace io {
+
+/// Whether a text is the header of a CSV table up to some point, as a killed writer leaves it. The values of lines "#
+/// key: value" are not compared, since another version or machine may have written them.
+[[nodiscard]] inline bool is_torn_header(std::string_view text, std::string_view header) {
+    core::Pieces lines(text, '\n'), expected(header, '\n');
+    std::string_view line, wanted;
+    while (lines.next(line) && expected.next(wanted)) {
+        const bool last = line.data() + line.size() == text.data() + text.size();
+        const std::string_view key = wanted.substr(0, wanted.starts_with('#') ? wanted.find(": ") + 2 : wanted.size());
+        if (last) {
+            return line.starts_with(key) ? wanted.starts_with('#') || line.size() == key.size() : key.starts_with(line);
+        }
+        if (!wanted.starts_with('#') || !line.starts_with(key)) return false;
+    }
+    return false;
+}
+
+}  // namespace io
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+#include <algorithm>
+#include <concepts>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// The format of a CSV table: `columns` is the header line, line(row) gives a row as a line of text, and read(cells,
+/// row) sets the row from a line's cells and returns whether they are one.
+template <class Format>
+concept TableFormat = requires(typename Format::Row row, std::vector<std::string> const& cells) {
+    { Format::columns } -> std::convertible_to<std::string_view>;
+    { Format::line(std::as_const(row)) } -> std::convertible_to<std::string>;
+    { Format::read(cells, row) } -> std::same_as<bool>;
+};
+
+/// Reads the rows of a CSV text; adds its lines "# key: value" to `about`. Throws error, naming the file and the line,
+/// if the columns or a row do not fit the format. An empty text has no rows.
+template <TableFormat Format>
+[[nodiscard]] std::vector<typename Format::Row> parse_table(std::string const& name, std::string_view text,
+                                                            std::map<std::string, std::string>& about) {
+    core::CsvLines lines(text, about);
+    std::string_view line;
+    if (!lines.next(line)) return {};
+    if (line != Format::columns) fail(name, ":", lines.number(), ": expected the columns ", Format::columns);
+    std::vector<typename Format::Row> rows;
+    while (lines.next(line)) {
+        typename Format::Row row;
+        if (!Format::read(core::cells_of(line), row))
+            fail(name, ":", lines.number(), ": is no line of ", Format::columns);
+        rows.push_back(std::move(row));
+    }
+    return rows;
+}
+
+/// A CSV file that grows: append() writes a row at once, and the rows are read when the file is opened again.
+template <TableFormat Format>
+class TableFile {
+public:
+    using Row = typename Format::Row;
+    using About = std::map<std::string, std::string>;
+
+    /// Opens or creates the file. `about` tells what its rows belong to, as lines "# key: value". Throws error if the
+    /// file is no such table, its `about` differs, or it cannot be written.
+    TableFile(std::string const& path, About const& about) : file_(path) {
+        const std::string_view text = file_.text(), whole = text.substr(0, file_.whole());
+        About found;
+        rows_ = parse_table<Format>(path, whole, found);
+        if (whole.find(Format::columns) == std::string_view::npos) {
+            std::string header;
+            for (auto const& [key, value] : about) header += join("# ", key, ": ", value, '\n');
+            header += join(Format::columns, '\n');
+            if (!io::is_torn_header(text, header)) fail(path, ": is no table of ", Format::columns);
+            if (!std::ranges::includes(about, found)) fail(path, ": cannot append to it: it is of something else");
+            file_.cut(0);
+            file_.append(header);
+            return;
+        }
+        for (auto const& [key, value] : about) {
+            const auto other = found.find(key);
+            const std::string there = other == found.end() ? "not known" : other->second;
+            if (there != value) fail(path, ": cannot append to it: its ", key, " is ", there, ", here ", value);
+        }
+        file_.cut(whole.size());
+    }
+
+    /// The rows that the file had when it was opened, and those appended since.
+    [[nodiscard]] std::vector<Row> const& rows() const { return rows_; }
+    /// Appends a row. Throws error if it would not read back, or cannot be written.
+    void append(Row const& row) {
+        const std::string line = Format::line(row);
+        Row again;
+        if (line.find_first_of("\n\r#") != std::string::npos || !Format::read(core::cells_of(line), again)) {
+            fail(file_.path(), ": ", line, " would not read back as a line of ", Format::columns);
+        }
+        file_.append(line + '\n');
+        rows_.push_back(row);
+    }
+
+private:
+    LineFile file_;
+    std::vector<Row> rows_;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI::forecast {
+
+/// The measurement of a network file at a batch; NaN for what was not measured.
+struct MeasuredNetwork {
+    std::string network;
+    int batch = 1;
+    double seconds = 0, bytes = 0;
+};
+
+namespace detail {
+
+/// Reads a positive number; an empty cell is NaN.
+[[nodiscard]] inline bool read_measured(std::string const& cell, double factor, double& value) {
+    value = std::numeric_limits<double>::quiet_NaN();
+    if (cell.empty()) return true;
+    if (!read_number(cell, value) || !is_finite(value) || !(value > 0)) return false;
+    value *= factor;
+    return true;
+}
+[[nodiscard]] inline std::string measured_text(double value) {
+    return is_nan(value) ? std::string() : core::exact_text(value);
+}
+
+}  // namespace detail
+
+/// A TableFormat. An empty cell was not measured.
+struct MeasuredNetworkFormat {
+    using Row = MeasuredNetwork;
+    static constexpr std::string_view columns = "network,batch,seconds,bytes";
+
+    [[nodiscard]] static std::string line(MeasuredNetwork const& row) {
+        return join(row.network, ',', row.batch, ',', detail::measured_text(row.seconds), ',',
+                    detail::measured_text(row.bytes));
+    }
+    [[nodiscard]] static bool read(std::vector<std::string> const& cells, MeasuredNetwork& row) {
+        if (cells.size() != 4 || cells[0].empty()) return false;
+        row.network = cells[0];
+        return read_number(cells[1], row.batch) && row.batch > 0 && detail::read_measured(cells[2], 1, row.seconds) &&
+               detail::read_measured(cells[3], 1, row.bytes);
+    }
+};
+
+/// The measurement of a thinned network of which a second table has the convolutions; NaN for what was not measured.
+struct MeasuredLevel {
+    std::string network;
+    int level = 0, batch = 1;
+    double seconds = 0, bytes = 0;
+};
+
+/// A TableFormat: perf4sight's times in ms and memory in MB.
+struct MeasuredLevelFormat {
+    using Row = MeasuredLevel;
+    static constexpr std::string_view columns = "network,level,bs,latency_ms,memory_mb";
+
+    [[nodiscard]] static std::string line(MeasuredLevel const& row) {
+        return join(row.network, ',', row.level, ',', row.batch, ',', detail::measured_text(row.seconds * 1e3), ',',
+                    detail::measured_text(row.bytes / 1e6));
+    }
+    [[nodiscard]] static bool read(std::vector<std::string> const& cells, MeasuredLevel& row) {
+        if (cells.size() != 5 || cells[0].empty()) return false;
+        row.network = cells[0];
+        return read_number(cells[1], row.level) && read_number(cells[2], row.batch) && row.batch > 0 &&
+               detail::read_measured(cells[3], 1e-3, row.seconds) && detail::read_measured(cells[4], 1e6, row.bytes);
+    }
+};
+
+/// A convolution of a network and level: n filters over m channels, kernel, stride, padding, groups, and the side of
+/// its square input and output.
+struct LevelConv {
+    std::string network;
+    int level = 0, layer = 0, stride = 1, pad_h = 0, pad_w = 0;
+    ConvSizes sizes;
+};
+
+/// A TableFormat.
+struct LevelConvFormat {
+    using Row = LevelConv;
+    static constexpr std::string_view columns = "network,level,layer,n,m,kh,kw,s,ph,pw,g,ip,op";
+
+    [[nodiscard]] static std::string line(LevelConv const& row) {
+        ConvSizes const& conv = row.sizes;
+        return join(row.network, ',', row.level, ',', row.layer, ',', conv.n, ',', conv.m, ',', conv.kernel_h, ',',
+                    conv.kernel_w, ',', row.stride, ',', row.pad_h, ',', row.pad_w, ',', conv.groups, ',', conv.in_h,
+                    ',', conv.out_h);
+    }
+    [[nodiscard]] static bool read(std::vector<std::string> const& cells, LevelConv& row) {
+        if (cells.size() != 13 || cells[0].empty()) return false;
+        row.network = cells[0];
+        ConvSizes& conv = row.sizes;
+        const std::array numbers{&row.level,  &row.layer, &conv.n,    &conv.m,      &conv.kernel_h, &conv.kernel_w,
+                                 &row.stride, &row.pad_h, &row.pad_w, &conv.groups, &conv.in_h,     &conv.out_h};
+        for (std::size_t i = 0; i < numbers.size(); ++i) {
+            if (!read_number(cells[i + 1], *numbers[i])) return false;
+        }
+        conv.in_w = conv.in_h, conv.out_w = conv.out_h;
+        const std::array sizes{conv.n, conv.m, conv.kernel_h, conv.kernel_w, conv.groups, conv.in_h, conv.out_h};
+        return std::ranges::min(sizes) > 0 && std::max(conv.kernel_h, conv.kernel_w) < 1 << 16 &&
+               conv.m % conv.groups == 0 && conv.n % conv.groups == 0;
+    }
+};
+
+/// A measurement with its load, and its network's name and level.
+struct ProfiledLevel {
+    std::string network;
+    int level = 0;
+    ProfiledNetwork profile;
+};
+
+/// Joins perf4sight's tables: the rows whose convolutions are known. Networks named alexnet, squeezenet or vgg have no
+/// batch norms, all others one behind each convolution, which the tables do not say. Throws error, naming file and
+/// line, for what is no such table, and where no row has convolutions.
+[[nodiscard]] inline std::vector<ProfiledLevel> join_levels(std::string const& layers_name, std::string_view layers,
+                                                            std::string const& times_name, std::string_view times,
+                                                            bool training = true) {
+    std::map<std::string, std::string> about;
+    std::map<std::pair<std::string, int>, std::vector<ConvSizes>> networks;
+    // The layers between convolutions follow from the order of these.
+    std::vector<LevelConv> convolutions = parse_table<LevelConvFormat>(layers_name, layers, about);
+    std::ranges::stable_sort(convolutions, {}, &LevelConv::layer);
+    for (LevelConv const& row : convolutions) {
+        networks[{row.network, row.level}].push_back(row.sizes);
+    }
+    std::vector<ProfiledLevel> result;
+    for (MeasuredLevel const& row : parse_table<MeasuredLevelFormat>(times_name, times, about)) {
+        const auto found = networks.find({row.network, row.level});
+        if (found == networks.end()) continue;
+        const bool plain = row.network.starts_with("alexnet") || row.network.starts_with("squeezenet") ||
+                           row.network.starts_with("vgg");
+        result.push_back({row.network,
+                          row.level,
+                          {network_load(found->second, row.batch, training, !plain), row.seconds, row.bytes}});
+    }
+    if (result.empty()) fail(times_name, ": has no row of a network in ", layers_name);
     return result;
 }
 
