@@ -63,6 +63,7 @@ function(primsel_dispatch_copies target entries)
             message(FATAL_ERROR "primsel_dispatch: ${arch}: no such instruction set; there are ${PRIMSEL_DISPATCH_ARCHS}")
         endif()
         target_compile_options(${copy} PRIVATE ${primsel_march_${arch}} $<$<CXX_COMPILER_ID:GNU>:-fno-gnu-unique>)
+        add_dependencies(${target} ${copy}) # Makefiles have no rule for an object of another target
         set_target_properties(${copy} PROPERTIES INTERPROCEDURAL_OPTIMIZATION OFF)
         if(NOT type STREQUAL "EXECUTABLE")
             set_target_properties(${copy} PROPERTIES POSITION_INDEPENDENT_CODE ON)

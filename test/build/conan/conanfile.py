@@ -1,32 +1,23 @@
 from conan import ConanFile
-from conan.tools.build import can_run
-from conan.tools.cmake import CMake, CMakeDeps, CMakeToolchain, cmake_layout
-import os
 
 
-class PrimselTest(ConanFile):
-    """The consumer of test/build/consumption, which takes primsel as Conan packed it."""
+class InstalledConan(ConanFile):
+    """Stands for a package of ConanCenter by the headers and the library that the system has, so that no server is asked:
+    conan export . --name <package> --version <version>"""
 
     settings = "os", "arch", "compiler", "build_type"
-    exports_sources = "../consumption/*"
 
-    def requirements(self):
-        self.requires(self.tested_reference_str)
+    def package_id(self):
+        self.info.clear()
 
-    def layout(self):
-        cmake_layout(self)
-
-    def generate(self):
-        CMakeDeps(self).generate()
-        toolchain = CMakeToolchain(self)
-        toolchain.cache_variables["HOW"] = "find_package"
-        toolchain.generate()
-
-    def build(self):
-        cmake = CMake(self)
-        cmake.configure(build_script_folder=os.path.join(self.source_folder, "..", "consumption"))
-        cmake.build()
-
-    def test(self):
-        if can_run(self):
-            self.run(os.path.join(self.cpp.build.bindir, "consumer"), env="conanrun")
+    def package_info(self):
+        self.cpp_info.bindirs = []
+        info = self.cpp_info
+        if self.name == "boost":
+            info = self.cpp_info.components["headers"]
+        elif self.name == "hiredis":
+            info = self.cpp_info.components["hiredislib"]
+            info.set_property("cmake_target_name", "hiredis::hiredis")
+        info.includedirs = ["/usr/include/eigen3" if self.name == "eigen" else "/usr/include"]
+        info.libdirs = []
+        info.system_libs = {"hiredis": ["hiredis"], "yaml-cpp": ["yaml-cpp"]}.get(self.name, [])
