@@ -5,7 +5,7 @@
     check_includes.py --self-test                  plants each kind of violation and sees it rejected
 
 Rejected are: an include of a room that EDGES does not open, of another folder's detail/, of an umbrella header; a
-circle of headers; a header without #pragma once; quoted or missing primsel includes; <iostream> anywhere and <fstream>
+circle of headers; headers of a system but in SYSTEM_DOORS; a header without #pragma once; quoted or missing primsel includes; <iostream> anywhere and <fstream>
 outside io/; a name of another room's <room>::detail, and a namespace of another room; more public headers without a test of
 their path, test/<header>.cpp, than MOST_UNTESTED. Tests may name the private names of the
 room that they test, bench/arm, which judges loops, those of all; tools, examples and other benchmarks none.
@@ -34,6 +34,14 @@ EDGES = {room: ONLY.get(room, ROOMS[:position]) for position, room in enumerate(
 # Headers beside the rooms: the first two are open to every room, the umbrellas to none.
 OPEN_TO_ALL = {"fwd.hpp": ["core"], "version.hpp": ["core"]}
 UMBRELLAS = ["primsel.hpp", "train.hpp", "prune.hpp", "dynamic.hpp", "forecast.hpp"]
+
+# The only headers that call a system: each has a form for POSIX and one for Windows, or is left out there; and the headers of
+# systems.
+SYSTEM_DOORS = ["core/amx.hpp", "core/cache_sizes.hpp", "core/huge_pages.hpp", "core/mapped_file.hpp", "core/own_process.hpp",
+                "core/usable_threads.hpp", "core/windows.hpp", "dynamic/detail/system_file.hpp", "dynamic/linux_platform.hpp",
+                "forecast/detail/child_process.hpp", "io/descriptor.hpp", "measure/detail/pinned_thread.hpp",
+                "search/detail/redis_connection.hpp"]
+OF_SYSTEM = re.compile(r"(sys/|net|arpa/|mach/)\w+[/\w]*\.h|(unistd|fcntl|sched|pthread|dirent|dlfcn|malloc|poll|signal|spawn|io|windows)\.h")
 
 # Headers whose path has no test: they are tested through others, as most primitives by primitive/laws.cpp. It may only fall.
 MOST_UNTESTED = 128
@@ -169,6 +177,8 @@ def check(root):
                 findings.append(f"{where}: <iosfwd> or <ostream> is enough for a header")
             elif path == "fstream" and room_of(header) != "io":
                 findings.append(f"{where}: only io/ touches files")
+            elif OF_SYSTEM.fullmatch(path) and header not in SYSTEM_DOORS:
+                findings.append(f"{where}: only {', '.join(SYSTEM_DOORS)} call a system")
             elif path.startswith("primsel/"):
                 target = path.removeprefix("primsel/")
                 graph[header].append(target)
@@ -207,6 +217,7 @@ def self_test():
         "circle: core/a.hpp -> core/a.hpp": {"core/a.hpp": "#include <primsel/core/a.hpp>\n"},
         "only io/ touches files": {"tensor/a.hpp": "#include <fstream>\n"},
         "<iosfwd> or <ostream>": {"io/a.hpp": "#include <iostream>\n"},
+        "core/mapped_file.hpp, core/own_process.hpp": {"tensor/a.hpp": "#include <sys/mman.h>\n"},
         "not quotes": {"tensor/a.hpp": '#include "../core/a.hpp"\n'},
         "no such header": {"tensor/a.hpp": "#include <primsel/core/c.hpp>\n"},
         "names core::detail::f": {"tensor/a.hpp": "// core::detail::g()\nint i = core::detail::f();\n"},

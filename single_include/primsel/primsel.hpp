@@ -32,11 +32,18 @@
 // Requirements on the compiler, checked first so that the message is readable.
 #if __cplusplus < 202002L
 #error "primsel: C++20 is needed: compile with -std=c++20 or newer"
-#elif defined(_WIN32)
-#error "primsel: Windows is not supported (Linux and macOS are; so is Linux within Windows, WSL)"
+#elif defined(min) || defined(max)
+#error "primsel: min or max is a macro: define NOMINMAX before <windows.h>, or include primsel before it"
 #elif !(defined(__x86_64__) || defined(__aarch64__)) || __SIZEOF_POINTER__ != 8 || \
     __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "primsel: this processor is not supported (64-bit x86 and little-endian 64-bit ARM are: x86-64 and aarch64)"
+#endif
+
+// Whether the system makes copies of a process.
+#if defined(_WIN32) || defined(__wasm__)
+#define PRIMSEL_HAS_FORK 0
+#else
+#define PRIMSEL_HAS_FORK 1
 #endif
 
 // The name of the instruction set that this translation unit is compiled for. It is part of every symbol (see
@@ -454,7 +461,9 @@ private:
 }  // namespace primsel::inline PRIMSEL_ABI
 // primsel/core/own_process.hpp
 
+#if PRIMSEL_HAS_FORK
 #include <pthread.h>
+#endif
 
 #include <atomic>
 #include <memory>
@@ -466,13 +475,15 @@ namespace primsel::inline PRIMSEL_ABI::core {
 inline constinit std::atomic<unsigned> process_forks = 0;
 
 /// Remembers the process in which an object was made. A child of fork has a copy of every object but only the forking
-/// thread, so waiting for another thread there never ends.
+/// thread, so waiting for another thread there never ends. Windows and WebAssembly have no fork.
 class OwnProcess {
 public:
     OwnProcess() {
+#if PRIMSEL_HAS_FORK
         static const int registered =
             ::pthread_atfork(nullptr, nullptr, [] { process_forks.fetch_add(1, std::memory_order_relaxed); });
         (void)registered;
+#endif
     }
     /// Returns whether the caller runs in the process of construction, not in a child of it.
     [[nodiscard]] bool is_this() const noexcept { return forks_ == process_forks.load(std::memory_order_relaxed); }
@@ -491,6 +502,132 @@ void forget(T& object) {
 }  // namespace primsel::inline PRIMSEL_ABI::core
 // primsel/core/usable_threads.hpp
 
+// primsel/core/windows.hpp
+// The functions of Windows that the library calls, declared as <windows.h> declares them: that header defines thousands of
+// macros, among them min, max, near and far, and takes longer to read than the library.
+
+#if defined(_WIN32)
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+struct _OVERLAPPED;
+struct _SECURITY_ATTRIBUTES;
+struct _BY_HANDLE_FILE_INFORMATION;
+struct _WIN32_FIND_DATAW;
+
+extern "C" {
+__declspec(dllimport) unsigned long __stdcall GetLastError();
+__declspec(dllimport) int __stdcall MultiByteToWideChar(unsigned, unsigned long, const char*, int, wchar_t*, int);
+__declspec(dllimport) int __stdcall WideCharToMultiByte(unsigned, unsigned long, const wchar_t*, int, char*, int,
+                                                        const char*, int*);
+__declspec(dllimport) int __stdcall CloseHandle(void*);
+__declspec(dllimport) void* __stdcall CreateFileW(const wchar_t*, unsigned long, unsigned long, _SECURITY_ATTRIBUTES*,
+                                                  unsigned long, unsigned long, void*);
+__declspec(dllimport) int __stdcall ReadFile(void*, void*, unsigned long, unsigned long*, _OVERLAPPED*);
+__declspec(dllimport) int __stdcall WriteFile(void*, const void*, unsigned long, unsigned long*, _OVERLAPPED*);
+__declspec(dllimport) int __stdcall FlushFileBuffers(void*);
+__declspec(dllimport) unsigned long __stdcall SetFilePointer(void*, long, long*, unsigned long);
+__declspec(dllimport) int __stdcall SetEndOfFile(void*);
+__declspec(dllimport) unsigned long __stdcall GetFileType(void*);
+__declspec(dllimport) int __stdcall GetFileInformationByHandle(void*, _BY_HANDLE_FILE_INFORMATION*);
+__declspec(dllimport) unsigned long __stdcall GetFinalPathNameByHandleW(void*, wchar_t*, unsigned long, unsigned long);
+__declspec(dllimport) int __stdcall LockFile(void*, unsigned long, unsigned long, unsigned long, unsigned long);
+__declspec(dllimport) int __stdcall MoveFileExW(const wchar_t*, const wchar_t*, unsigned long);
+__declspec(dllimport) int __stdcall DeleteFileW(const wchar_t*);
+__declspec(dllimport) int __stdcall CreateDirectoryW(const wchar_t*, _SECURITY_ATTRIBUTES*);
+__declspec(dllimport) void* __stdcall FindFirstFileW(const wchar_t*, _WIN32_FIND_DATAW*);
+__declspec(dllimport) int __stdcall FindNextFileW(void*, _WIN32_FIND_DATAW*);
+__declspec(dllimport) int __stdcall FindClose(void*);
+__declspec(dllimport) void* __stdcall CreateFileMappingW(void*, _SECURITY_ATTRIBUTES*, unsigned long, unsigned long,
+                                                         unsigned long, const wchar_t*);
+__declspec(dllimport) void* __stdcall MapViewOfFile(void*, unsigned long, unsigned long, unsigned long,
+                                                    unsigned long long);
+__declspec(dllimport) int __stdcall UnmapViewOfFile(const void*);
+__declspec(dllimport) void* __stdcall GetCurrentProcess();
+__declspec(dllimport) unsigned long __stdcall GetCurrentProcessId();
+__declspec(dllimport) int __stdcall GetProcessAffinityMask(void*, unsigned long long*, unsigned long long*);
+__declspec(dllimport) unsigned long __stdcall GetActiveProcessorCount(unsigned short);
+}
+
+namespace primsel::inline PRIMSEL_ABI::core::windows {
+
+inline constexpr unsigned utf8 = 65001;
+inline constexpr unsigned long generic_read = 0x80000000, generic_write = 0x40000000, share_all = 7, create_new = 1,
+                               open_existing = 3, open_always = 4, backup_semantics = 0x02000000;
+
+/// Returns the handle of no file.
+[[nodiscard]] inline void* invalid_handle() noexcept { return reinterpret_cast<void*>(std::intptr_t{-1}); }
+
+/// Returns a text in UTF-8 as Windows wants it; empty if it is no UTF-8.
+[[nodiscard]] inline std::wstring wide(std::string_view text) {
+    constexpr unsigned long refuse_invalid = 8;
+    const int bytes = static_cast<int>(text.size());
+    if (bytes == 0) return {};
+    std::wstring result(
+        static_cast<std::size_t>(::MultiByteToWideChar(utf8, refuse_invalid, text.data(), bytes, nullptr, 0)), L'\0');
+    ::MultiByteToWideChar(utf8, refuse_invalid, text.data(), bytes, result.data(), static_cast<int>(result.size()));
+    return result;
+}
+/// Returns a text of Windows in UTF-8.
+[[nodiscard]] inline std::string narrow(std::wstring_view text) {
+    const int units = static_cast<int>(text.size());
+    if (units == 0) return {};
+    std::string result(static_cast<std::size_t>(
+                           ::WideCharToMultiByte(utf8, 0, text.data(), units, nullptr, 0, nullptr, nullptr)),
+                       '\0');
+    ::WideCharToMultiByte(utf8, 0, text.data(), units, result.data(), static_cast<int>(result.size()), nullptr,
+                          nullptr);
+    return result;
+}
+
+/// Sets errno to the reason of the last failed call, and returns false.
+inline bool leave_errno() noexcept {
+    switch (::GetLastError()) {
+        case 2:    // ERROR_FILE_NOT_FOUND
+        case 3:    // ERROR_PATH_NOT_FOUND
+        case 123:  // ERROR_INVALID_NAME
+        case 161:  // ERROR_BAD_PATHNAME
+            errno = ENOENT;
+            break;
+        case 5:  // ERROR_ACCESS_DENIED
+            errno = EACCES;
+            break;
+        case 8:   // ERROR_NOT_ENOUGH_MEMORY
+        case 14:  // ERROR_OUTOFMEMORY
+            errno = ENOMEM;
+            break;
+        case 32:  // ERROR_SHARING_VIOLATION
+            errno = EBUSY;
+            break;
+        case 33:  // ERROR_LOCK_VIOLATION
+            errno = EWOULDBLOCK;
+            break;
+        case 39:   // ERROR_HANDLE_DISK_FULL
+        case 112:  // ERROR_DISK_FULL
+            errno = ENOSPC;
+            break;
+        case 80:   // ERROR_FILE_EXISTS
+        case 183:  // ERROR_ALREADY_EXISTS
+            errno = EEXIST;
+            break;
+        case 267:  // ERROR_DIRECTORY
+            errno = ENOTDIR;
+            break;
+        default:
+            errno = EIO;
+    }
+    return false;
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI::core::windows
+
+#endif
+
+#include <bit>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
@@ -503,6 +640,9 @@ void forget(T& object) {
 #if defined(__linux__)
 #include <errno.h>
 #include <sched.h>
+#endif
+#if defined(__unix__) || defined(__APPLE__)
+#include <unistd.h>
 #endif
 
 namespace primsel::inline PRIMSEL_ABI {
@@ -530,8 +670,13 @@ namespace core::detail {
 
 /// Returns the text of a file of at most a megabyte; nothing where it cannot be read.
 [[nodiscard]] inline std::string text_if_any(std::string const& path) {
+#if defined(_WIN32)
+    constexpr const char* mode = "rb";
+#else
+    constexpr const char* mode = "re";  // children of fork do not have it
+#endif
     std::string text;
-    std::FILE* const file = std::fopen(path.c_str(), "re");
+    std::FILE* const file = std::fopen(path.c_str(), mode);
     if (file == nullptr) return text;
     char part[4096];
     for (std::size_t read = 1; read > 0 && text.size() < (1U << 20);) {
@@ -629,13 +774,32 @@ inline void bound_by_quotas(UsableThreads& result, std::string const& root) {
             return static_cast<std::size_t>(CPU_COUNT_S(bytes, mask.get()));
         if (errno != EINVAL) break;
     }
+#elif defined(_WIN32)
+    unsigned long long own = 0, all = 0;
+    if (::GetProcessAffinityMask(::GetCurrentProcess(), &own, &all) != 0) return std::size_t(std::popcount(own));
 #endif
     return 0;
 }
 
 }  // namespace core::detail
 
-/// Reads what bounds the number of threads: the affinity mask (sched_getaffinity), the CPU quotas of control groups of
+namespace core {
+
+/// The number of the machine's processors that are switched on, whether or not this process may use them.
+[[nodiscard]] inline std::size_t processors_of_machine() {
+#if defined(_WIN32)
+    constexpr unsigned short all_groups = 0xffff;
+    return ::GetActiveProcessorCount(all_groups);
+#elif defined(_SC_NPROCESSORS_ONLN)
+    return static_cast<std::size_t>(::sysconf(_SC_NPROCESSORS_ONLN));
+#else
+    return std::thread::hardware_concurrency();
+#endif
+}
+
+}  // namespace core
+
+/// Reads what bounds the number of threads: the affinity mask, the CPU quotas of control groups of
 /// both versions, and the number of the machine's processors. Files that cannot be read bound nothing. `root` is put
 /// before the paths of /proc and of mounted control groups, for tests.
 [[nodiscard]] inline UsableThreads usable_threads(std::string const& root = {}) {
@@ -912,18 +1076,54 @@ private:
 
 // primsel/core/aligned_buffer.hpp
 
+// primsel/core/huge_pages.hpp
+
 #include <cstddef>
 #include <cstdint>
-#include <limits>
-#include <new>
-#include <span>
-#include <utility>
 
 #if defined(__linux__)
 #include <ctime>
 
 #include <sys/mman.h>
 #endif
+
+namespace primsel::inline PRIMSEL_ABI::core {
+
+/// Bytes.
+inline constexpr std::size_t huge_page = std::size_t{2} << 20;
+
+/// Asks the system for huge pages where memory has whole ones: kernels walk buffers with long strides, and a TLB miss
+/// costs as much as ten FMAs. The memory is not yet in use: a float of it is set. Does nothing but on Linux.
+/// Stops if the first page is slow to come, as in a virtual machine whose host must find the memory first. Such a host
+/// more often has small pages ready, and an engine then starts in half the time.
+inline void ask_for_huge_pages([[maybe_unused]] void* memory, [[maybe_unused]] std::size_t bytes) noexcept {
+#if defined(__linux__)
+    const auto begin = (reinterpret_cast<std::uintptr_t>(memory) + huge_page - 1) / huge_page * huge_page,
+               end = (reinterpret_cast<std::uintptr_t>(memory) + bytes) / huge_page * huge_page;
+    if (begin >= end) return;
+    auto* const first = reinterpret_cast<std::byte*>(begin);
+    const auto now = [] {
+        std::timespec time{};
+        ::clock_gettime(CLOCK_MONOTONIC, &time);
+        return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+    };
+    constexpr double slow = 1e-3;  // seconds; clearing 2 MiB takes a tenth of that
+    ::madvise(first, huge_page, MADV_HUGEPAGE);
+    const double start = now();
+    *reinterpret_cast<volatile float*>(first) = 0;
+    if (now() - start < slow && end - begin > huge_page) {
+        ::madvise(first + huge_page, end - begin - huge_page, MADV_HUGEPAGE);
+    }
+#endif
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI::core
+
+#include <cstddef>
+#include <limits>
+#include <new>
+#include <span>
+#include <utility>
 
 namespace primsel::inline PRIMSEL_ABI {
 
@@ -950,38 +1150,6 @@ inline constexpr std::size_t alignment = 64;
 [[nodiscard]] constexpr std::size_t floats_for_bytes(std::size_t bytes) {
     return bytes / sizeof(float) + (bytes % sizeof(float) != 0 ? 1 : 0);
 }
-
-namespace core {
-
-/// Bytes.
-inline constexpr std::size_t huge_page = std::size_t{2} << 20;
-
-/// Asks the system for huge pages where memory has whole ones: kernels walk buffers with long strides, and a TLB miss
-/// costs as much as ten FMAs. The memory is not yet in use: a float of it is set.
-/// Stops if the first page is slow to come, as in a virtual machine whose host must find the memory first. Such a host
-/// more often has small pages ready, and an engine then starts in half the time.
-inline void ask_for_huge_pages([[maybe_unused]] void* memory, [[maybe_unused]] std::size_t bytes) noexcept {
-#if defined(__linux__)
-    const auto begin = (reinterpret_cast<std::uintptr_t>(memory) + huge_page - 1) / huge_page * huge_page,
-               end = (reinterpret_cast<std::uintptr_t>(memory) + bytes) / huge_page * huge_page;
-    if (begin >= end) return;
-    auto* const first = reinterpret_cast<std::byte*>(begin);
-    const auto now = [] {
-        std::timespec time{};
-        ::clock_gettime(CLOCK_MONOTONIC, &time);
-        return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-    };
-    constexpr double slow = 1e-3;  // seconds; clearing 2 MiB takes a tenth of that
-    ::madvise(first, huge_page, MADV_HUGEPAGE);
-    const double start = now();
-    *reinterpret_cast<volatile float*>(first) = 0;
-    if (now() - start < slow && end - begin > huge_page) {
-        ::madvise(first + huge_page, end - begin - huge_page, MADV_HUGEPAGE);
-    }
-#endif
-}
-
-}  // namespace core
 
 #ifdef __cpp_exceptions
 /// Owns uninitialised floats, aligned to a cache line. Buffers of 2 MiB and more are aligned to a huge page, and the
@@ -1187,12 +1355,58 @@ private:
 
 // primsel/core/cache_sizes.hpp
 
+#include <cstddef>
+#include <initializer_list>
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+#if defined(__unix__) || defined(__APPLE__)
+#include <unistd.h>
+#endif
+
 namespace primsel::inline PRIMSEL_ABI {
 
 /// The assumed size of L2 in floats: a megabyte. Blocks of work are sized by it. It is the same on every processor,
 /// because the blocks decide the bits of results. (Parts of deep products ask for the size of L1:
 /// gemm::l1_holds_parts.)
 inline constexpr int l2_floats = 256 << 10;
+
+namespace core {
+
+/// Returns the size in bytes of the data cache of a level, 1 or 2, as the processor itself says it; 0 where it does
+/// not. Only x86 does.
+[[nodiscard]] inline std::size_t cpuid_cache_bytes([[maybe_unused]] unsigned level) noexcept {
+#if defined(__x86_64__)
+    unsigned a = 0, b = 0, c = 0, d = 0;
+    // Intel's leaf of caches, then AMD's, which has the same form and is there if TOPOEXT is.
+    for (const unsigned leaf : {0x4U, 0x8000001DU}) {
+        if (__get_cpuid_max(leaf & 0x80000000U, nullptr) < leaf) continue;
+        if (leaf != 4 && (__get_cpuid(0x80000001U, &a, &b, &c, &d) == 0 || (c & 1U << 22) == 0)) continue;
+        for (unsigned i = 0; i < 16; ++i) {
+            __cpuid_count(leaf, i, a, b, c, d);
+            const unsigned kind = a & 31U;  // 0: no more caches; 2: instructions
+            if (kind == 0) break;
+            if (kind == 2 || (a >> 5 & 7U) != level) continue;
+            const auto field = [b](unsigned from, unsigned bits) { return (b >> from & ((1U << bits) - 1)) + 1; };
+            return std::size_t{field(22, 10)} * field(12, 10) * field(0, 12) * (std::size_t{c} + 1);
+        }
+    }
+#endif
+    return 0;
+}
+
+/// Returns the size in bytes of the data cache of a level, 1 or 2; 0 where neither system nor processor says it.
+[[nodiscard]] inline std::size_t cache_bytes(unsigned level) noexcept {
+#if defined(_SC_LEVEL1_DCACHE_SIZE) && defined(_SC_LEVEL2_CACHE_SIZE)
+    const long bytes = ::sysconf(level == 1 ? _SC_LEVEL1_DCACHE_SIZE : _SC_LEVEL2_CACHE_SIZE);  // 0 or -1: unknown
+    return bytes > 0 ? static_cast<std::size_t>(bytes) : 0;
+#else
+    return cpuid_cache_bytes(level);
+#endif
+}
+
+}  // namespace core
 
 }  // namespace primsel::inline PRIMSEL_ABI
 
@@ -16075,10 +16289,6 @@ inline constexpr auto tile_kernels = []<int... i>(std::integer_sequence<int, i..
 #include <limits>
 #include <type_traits>
 
-#if defined(__unix__) || defined(__APPLE__)
-#include <unistd.h>
-#endif
-
 namespace primsel::inline PRIMSEL_ABI::gemm {
 
 /// Calls work(integral_constant) with the number of vectors in a panel of `width` floats.
@@ -16193,17 +16403,13 @@ inline constexpr int near_part_floats = 8 << 10;
 /// prefetched lines arrive. An L1 of 32 kB holds no such part, and smaller parts lose more than they save. As the parts
 /// decide the bits of deep sums, these differ between processors with such an L1 and others.
 [[nodiscard]] inline bool l1_holds_parts() noexcept {
-#if defined(_SC_LEVEL1_DCACHE_SIZE)
     // Not initialised at its first use, which takes a lock of the C++ library: programs of frozen networks may lack it.
     static constinit std::atomic<int> answer = -1;
     if (const int known = answer.load(std::memory_order_relaxed); known >= 0) return known != 0;
-    const long bytes = ::sysconf(_SC_LEVEL1_DCACHE_SIZE);  // 0 or -1 where it is unknown
-    const bool holds = bytes <= 0 || bytes > static_cast<long>(near_part_floats * sizeof(float));
+    const std::size_t bytes = core::cache_bytes(1);
+    const bool holds = bytes == 0 || bytes > near_part_floats * sizeof(float);
     answer.store(holds ? 1 : 0, std::memory_order_relaxed);
     return holds;
-#else
-    return true;
-#endif
 }
 
 /// Computes rows [first, last) of C as multiply_rows does, with the same bits, but without a tile: for the rare product
@@ -28299,8 +28505,6 @@ inline void evict([[maybe_unused]] const void* bytes, [[maybe_unused]] std::size
 
 }  // namespace primsel::inline PRIMSEL_ABI::machine
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -28491,15 +28695,6 @@ inline double measure_memory(float* src, float* dst) {
     return best;
 }
 
-/// Returns the size of L2 in bytes, or 0 where the system does not say it.
-inline double l2_bytes() {
-#if defined(_SC_LEVEL2_CACHE_SIZE)
-    return std::max(static_cast<double>(::sysconf(_SC_LEVEL2_CACHE_SIZE)), 0.0);
-#else
-    return 0;
-#endif
-}
-
 template <class Arch>
 void measure_threads(Machine& machine, std::size_t count) try {
     machine.threads = static_cast<double>(count);
@@ -28576,7 +28771,7 @@ Machine measure_machine() {
                     .scalar_flops = 0,
                     .bandwidth = {},
                     .idle_bandwidth = 0,
-                    .l2_bytes = l2_bytes(),
+                    .l2_bytes = static_cast<double>(core::cache_bytes(2)),
                     .threads = 0,
                     .threads_flops = 0,
                     .threads_cache_bandwidth = 0,
@@ -35726,17 +35921,435 @@ namespace primsel::inline PRIMSEL_ABI::core {
 }  // namespace primsel::inline PRIMSEL_ABI::core
 // primsel/io/file.hpp
 
-#include <dirent.h>
-#include <fcntl.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
+// primsel/io/descriptor.hpp
+// The system's files: what the standard library's streams do not do. Paths are UTF-8, bytes are written as they are.
+// What fails returns false, and leaves its reason in errno.
 
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
-#include <cstdio>
+#include <cstdint>
 #include <cstdlib>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#if !defined(_WIN32)
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#if !defined(__wasm__)
+#include <sys/file.h>
+#endif
+#endif
+
+namespace primsel::inline PRIMSEL_ABI::io {
+
+/// The status of a file, as the system knows it.
+struct FileStatus {
+    enum class Kind { regular, folder, pipe, other };
+    Kind kind = Kind::other;
+    std::size_t size = 0;
+    /// When the contents changed last, in nanoseconds or hundreds of them, since some time.
+    std::int64_t changed = 0;
+    /// The file of a device, whatever its names; and how many names it has.
+    std::uint64_t device = 0, number = 0, names = 1;
+    /// As chmod sets them; 0 on Windows.
+    unsigned permissions = 0;
+
+    [[nodiscard]] bool is_same_file(FileStatus const& other) const {
+        return device == other.device && number == other.number;
+    }
+};
+
+// No system call moves more than about 2 GiB at once.
+inline constexpr std::size_t bytes_per_call = std::size_t{1} << 30;
+
+#if defined(_WIN32)
+
+namespace detail {
+
+// BY_HANDLE_FILE_INFORMATION, OVERLAPPED and WIN32_FIND_DATAW, as far as they are read.
+struct WindowsFileInformation {
+    std::uint32_t attributes, created[2], accessed[2], written[2], volume, size_high, size_low, links, index_high,
+        index_low;
+};
+struct WindowsOverlapped {
+    std::uintptr_t internal[2];
+    std::uint32_t offset_low, offset_high;
+    void* event;
+};
+struct WindowsFindData {
+    std::uint32_t attributes, created[2], accessed[2], written[2], size_high, size_low, reserved[2];
+    wchar_t name[260], short_name[14];
+};
+
+[[nodiscard]] inline std::uint64_t joined(std::uint32_t high, std::uint32_t low) {
+    return std::uint64_t{high} << 32 | low;
+}
+
+}  // namespace detail
+
+/// An open file, closed at the end of the scope.
+class Descriptor {
+public:
+    using Handle = void*;
+
+    Descriptor() = default;
+    explicit Descriptor(Handle handle) : handle_(handle) {}
+    Descriptor(Descriptor&& other) noexcept
+        : handle_(std::exchange(other.handle_, core::windows::invalid_handle())) {}
+    Descriptor& operator=(Descriptor&& other) noexcept {
+        std::swap(handle_, other.handle_);
+        return *this;
+    }
+    ~Descriptor() { close(); }
+
+    /// Opens a file for reading. Other programs may replace and remove it.
+    [[nodiscard]] static Descriptor read_only(std::string const& path) {
+        return open(path, core::windows::generic_read, core::windows::share_all, core::windows::open_existing);
+    }
+    /// Opens a file for writing from its start, without emptying it.
+    [[nodiscard]] static Descriptor write_only(std::string const& path) {
+        return open(path, core::windows::generic_write, core::windows::share_all, core::windows::open_existing);
+    }
+    /// Opens a file, or creates it, for reading anywhere and writing at its end.
+    [[nodiscard]] static Descriptor at_end(std::string const& path) {
+        constexpr unsigned long read_write = 3;
+        Descriptor file = open(path, core::windows::generic_read | core::windows::generic_write, read_write,
+                               core::windows::open_always);
+        file.appends_ = true;
+        return file;
+    }
+    /// Creates a file for writing, and fails with EEXIST if there is one of that name. Nobody can remove it meanwhile.
+    [[nodiscard]] static Descriptor create(std::string const& path) {
+        constexpr unsigned long read_write = 3;
+        return open(path, core::windows::generic_write, read_write, core::windows::create_new);
+    }
+
+    [[nodiscard]] bool is_open() const { return handle_ != core::windows::invalid_handle(); }
+    [[nodiscard]] Handle handle() const { return handle_; }
+    /// Closes the file. False if data written earlier is lost.
+    bool close() {
+        return !is_open() || ::CloseHandle(std::exchange(handle_, core::windows::invalid_handle())) != 0;
+    }
+
+    [[nodiscard]] bool status(FileStatus& status) const {
+        constexpr unsigned long unknown = 0, disk = 1, pipe = 3;
+        status = {};
+        const unsigned long type = ::GetFileType(handle_);
+        if (type == unknown) return core::windows::leave_errno();
+        status.kind = type == pipe ? FileStatus::Kind::pipe : FileStatus::Kind::other;
+        if (type != disk) return true;
+        detail::WindowsFileInformation found{};
+        if (::GetFileInformationByHandle(handle_, reinterpret_cast<_BY_HANDLE_FILE_INFORMATION*>(&found)) == 0) {
+            return core::windows::leave_errno();
+        }
+        constexpr std::uint32_t folder = 0x10;
+        status.kind = (found.attributes & folder) != 0 ? FileStatus::Kind::folder : FileStatus::Kind::regular;
+        status.size = detail::joined(found.size_high, found.size_low);
+        status.changed = static_cast<std::int64_t>(detail::joined(found.written[1], found.written[0]));
+        status.device = found.volume, status.number = detail::joined(found.index_high, found.index_low);
+        status.names = found.links;
+        return true;
+    }
+    /// Reads up to as many bytes as there is room for, from `offset` on. Returns their number, 0 at the end of the file,
+    /// or -1 if it fails.
+    [[nodiscard]] std::ptrdiff_t read_at(std::size_t offset, std::span<std::byte> room) const {
+        constexpr unsigned long end_of_file = 38;
+        detail::WindowsOverlapped place{};
+        place.offset_low = static_cast<std::uint32_t>(offset), place.offset_high = static_cast<std::uint32_t>(offset >> 32);
+        unsigned long count = 0;
+        if (::ReadFile(handle_, room.data(), static_cast<unsigned long>(std::min(room.size(), bytes_per_call)), &count,
+                       reinterpret_cast<_OVERLAPPED*>(&place)) == 0 &&
+            ::GetLastError() != end_of_file) {
+            core::windows::leave_errno();
+            return -1;
+        }
+        return static_cast<std::ptrdiff_t>(count);
+    }
+    /// Writes all bytes.
+    [[nodiscard]] bool write(std::span<const std::byte> bytes) {
+        constexpr unsigned long from_end = 2;
+        if (appends_) ::SetFilePointer(handle_, 0, nullptr, from_end);
+        while (!bytes.empty()) {
+            unsigned long count = 0;
+            if (::WriteFile(handle_, bytes.data(), static_cast<unsigned long>(std::min(bytes.size(), bytes_per_call)),
+                            &count, nullptr) == 0) {
+                return core::windows::leave_errno();
+            }
+            bytes = bytes.subspan(count);
+        }
+        return true;
+    }
+    /// Shortens or extends the file.
+    [[nodiscard]] bool resize(std::size_t bytes) {
+        long high = static_cast<long>(bytes >> 32);
+        ::SetFilePointer(handle_, static_cast<long>(static_cast<std::uint32_t>(bytes)), &high, 0);
+        return ::SetEndOfFile(handle_) != 0 || core::windows::leave_errno();
+    }
+    /// Locks the file against other programs that lock it; EWOULDBLOCK if one has it. The lock ends with the object.
+    [[nodiscard]] bool lock() {
+        // One byte beyond any file: others may read what is there.
+        return ::LockFile(handle_, 0, 0x4000'0000, 1, 0) != 0 || core::windows::leave_errno();
+    }
+    /// Has all that was written on the disk.
+    [[nodiscard]] bool flush() { return ::FlushFileBuffers(handle_) != 0 || core::windows::leave_errno(); }
+
+private:
+    static Descriptor open(std::string const& path, unsigned long access, unsigned long share, unsigned long how) {
+        const std::wstring name = core::windows::wide(path);
+        Descriptor file(::CreateFileW(name.c_str(), access, share, nullptr, how, core::windows::backup_semantics, nullptr));
+        if (!file.is_open()) core::windows::leave_errno();
+        return file;
+    }
+
+    Handle handle_ = core::windows::invalid_handle();
+    bool appends_ = false;
+};
+
+[[nodiscard]] inline bool status_of(std::string const& path, FileStatus& status) {
+    const Descriptor file = Descriptor::read_only(path);
+    return file.is_open() && file.status(status);
+}
+/// Removes a file; not one that somebody writes to.
+inline bool remove_file(std::string const& path) {
+    return ::DeleteFileW(core::windows::wide(path).c_str()) != 0 || core::windows::leave_errno();
+}
+/// Gives a file another name, in place of the file that has it.
+[[nodiscard]] inline bool replace_file(std::string const& from, std::string const& to) {
+    constexpr unsigned long replace_existing = 1, write_through = 8;
+    return ::MoveFileExW(core::windows::wide(from).c_str(), core::windows::wide(to).c_str(),
+                         replace_existing | write_through) != 0 ||
+           core::windows::leave_errno();
+}
+[[nodiscard]] inline bool make_folder(std::string const& path) {
+    return ::CreateDirectoryW(core::windows::wide(path).c_str(), nullptr) != 0 || core::windows::leave_errno();
+}
+/// Adds the names of what is in a folder.
+[[nodiscard]] inline bool list_folder(std::string const& path, std::vector<std::string>& names) {
+    detail::WindowsFindData found{};
+    auto* const room = reinterpret_cast<_WIN32_FIND_DATAW*>(&found);
+    void* const search = ::FindFirstFileW(core::windows::wide(path + "/*").c_str(), room);
+    if (search == core::windows::invalid_handle()) return core::windows::leave_errno();
+    do names.push_back(core::windows::narrow(static_cast<const wchar_t*>(found.name)));
+    while (::FindNextFileW(search, room) != 0);
+    ::FindClose(search);
+    return true;
+}
+/// Sets `resolved` to the path of the file itself where `path` names links to it.
+[[nodiscard]] inline bool resolve_links(std::string const& path, std::string& resolved) {
+    const Descriptor file = Descriptor::read_only(path);
+    std::wstring name(32768, L'\0');
+    const unsigned long size = file.is_open() ? ::GetFinalPathNameByHandleW(file.handle(), name.data(), 32768, 0) : 0;
+    if (size == 0) return core::windows::leave_errno();
+    resolved = core::windows::narrow(std::wstring_view(name).substr(0, size));
+    return true;
+}
+/// Whether this program may write to a file that there is.
+[[nodiscard]] inline bool may_write(std::string const& path) { return Descriptor::write_only(path).is_open(); }
+[[nodiscard]] inline bool set_permissions(Descriptor const&, unsigned) { return true; }
+/// The number of this process.
+[[nodiscard]] inline long process_number() { return static_cast<long>(::GetCurrentProcessId()); }
+
+#else
+
+/// An open file, closed at the end of the scope.
+class Descriptor {
+public:
+    using Handle = int;
+
+    Descriptor() = default;
+    explicit Descriptor(Handle handle) : handle_(handle) {}
+    Descriptor(Descriptor&& other) noexcept : handle_(std::exchange(other.handle_, -1)) {}
+    Descriptor& operator=(Descriptor&& other) noexcept {
+        std::swap(handle_, other.handle_);
+        return *this;
+    }
+    ~Descriptor() { close(); }
+
+    /// Opens a file for reading. Other programs may replace and remove it.
+    // Without O_NONBLOCK opening a pipe would block until something writes to it.
+    [[nodiscard]] static Descriptor read_only(std::string const& path) {
+        return Descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    }
+    /// Opens a file for writing from its start, without emptying it.
+    [[nodiscard]] static Descriptor write_only(std::string const& path) {
+        return Descriptor(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+    }
+    /// Opens a file, or creates it, for reading anywhere and writing at its end.
+    [[nodiscard]] static Descriptor at_end(std::string const& path) {
+        return Descriptor(::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
+    }
+    /// Creates a file for writing, and fails with EEXIST if there is one of that name.
+    [[nodiscard]] static Descriptor create(std::string const& path) {
+        return Descriptor(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+    }
+
+    [[nodiscard]] bool is_open() const { return handle_ >= 0; }
+    [[nodiscard]] Handle handle() const { return handle_; }
+    /// Closes the file. False if data written earlier is lost.
+    bool close() { return handle_ < 0 || ::close(std::exchange(handle_, -1)) == 0; }
+
+    [[nodiscard]] bool status(FileStatus& status) const {
+        struct stat found {};
+        if (::fstat(handle_, &found) != 0) return false;
+        status = status_of(found);
+        return true;
+    }
+    /// Reads up to as many bytes as there is room for, from `offset` on. Returns their number, 0 at the end of the file,
+    /// or -1 if it fails.
+    [[nodiscard]] std::ptrdiff_t read_at(std::size_t offset, std::span<std::byte> room) const {
+        for (;;) {
+            const auto count = ::pread(handle_, room.data(), std::min(room.size(), bytes_per_call),
+                                       static_cast<off_t>(offset));
+            if (count >= 0 || errno != EINTR) return static_cast<std::ptrdiff_t>(count);
+        }
+    }
+    /// Writes all bytes.
+    [[nodiscard]] bool write(std::span<const std::byte> bytes) {
+        while (!bytes.empty()) {
+            const auto count = ::write(handle_, bytes.data(), std::min(bytes.size(), bytes_per_call));
+            if (count < 0 && errno != EINTR) return false;
+            if (count > 0) bytes = bytes.subspan(static_cast<std::size_t>(count));
+        }
+        return true;
+    }
+    /// Shortens or extends the file.
+    [[nodiscard]] bool resize(std::size_t bytes) { return ::ftruncate(handle_, static_cast<off_t>(bytes)) == 0; }
+    /// Locks the file against other programs that lock it; EWOULDBLOCK if one has it. The lock ends with the object.
+    /// Does nothing where the system has no locks.
+    [[nodiscard]] bool lock() {
+#if !defined(__wasm__)
+        return ::flock(handle_, LOCK_EX | LOCK_NB) == 0;
+#else
+        return true;
+#endif
+    }
+    /// Has all that was written on the disk.
+    [[nodiscard]] bool flush() { return ::fsync(handle_) == 0; }
+
+    [[nodiscard]] static FileStatus status_of(struct stat const& found) {
+        using enum FileStatus::Kind;
+#if defined(__APPLE__)
+        const auto time = found.st_mtimespec;
+#else
+        const auto time = found.st_mtim;
+#endif
+        return {.kind = S_ISREG(found.st_mode)    ? regular
+                        : S_ISDIR(found.st_mode)  ? folder
+                        : S_ISFIFO(found.st_mode) ? pipe
+                                                  : other,
+                .size = static_cast<std::size_t>(found.st_size),
+                .changed = std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec,
+                .device = static_cast<std::uint64_t>(found.st_dev),
+                .number = static_cast<std::uint64_t>(found.st_ino),
+                .names = static_cast<std::uint64_t>(found.st_nlink),
+                .permissions = static_cast<unsigned>(found.st_mode) & 07777U};
+    }
+
+private:
+    Handle handle_ = -1;
+};
+
+[[nodiscard]] inline bool status_of(std::string const& path, FileStatus& status) {
+    struct stat found {};
+    if (::stat(path.c_str(), &found) != 0) return false;
+    status = Descriptor::status_of(found);
+    return true;
+}
+inline bool remove_file(std::string const& path) { return ::unlink(path.c_str()) == 0; }
+/// Gives a file another name, in place of the file that has it.
+[[nodiscard]] inline bool replace_file(std::string const& from, std::string const& to) {
+    return ::rename(from.c_str(), to.c_str()) == 0;
+}
+[[nodiscard]] inline bool make_folder(std::string const& path) { return ::mkdir(path.c_str(), 0777) == 0; }
+/// Adds the names of what is in a folder.
+[[nodiscard]] inline bool list_folder(std::string const& path, std::vector<std::string>& names) {
+    DIR* const folder = ::opendir(path.c_str());
+    if (folder == nullptr) return false;
+    errno = 0;
+    while (const dirent* entry = ::readdir(folder)) {  // NOLINT(concurrency-mt-unsafe): not of one DIR
+        names.emplace_back(static_cast<const char*>(entry->d_name));
+        errno = 0;
+    }
+    const int reason = errno;
+    ::closedir(folder);
+    errno = reason;
+    return reason == 0;
+}
+/// Sets `resolved` to the path of the file itself where `path` names links to it.
+[[nodiscard]] inline bool resolve_links(std::string const& path, std::string& resolved) {
+    char* const name = ::realpath(path.c_str(), nullptr);
+    if (name == nullptr) return false;
+    resolved = name;
+    std::free(name);
+    return true;
+}
+/// Whether this program may write to a file that there is.
+[[nodiscard]] inline bool may_write(std::string const& path) { return ::access(path.c_str(), W_OK) == 0; }
+[[nodiscard]] inline bool set_permissions([[maybe_unused]] Descriptor const& file,
+                                          [[maybe_unused]] unsigned permissions) {
+#if defined(__wasi__)
+    return true;
+#else
+    return ::fchmod(file.handle(), static_cast<mode_t>(permissions)) == 0;
+#endif
+}
+/// The number of this process.
+[[nodiscard]] inline long process_number() {
+#if defined(__wasi__)
+    return 1;
+#else
+    return static_cast<long>(::getpid());
+#endif
+}
+
+#endif
+
+/// Opens a new file for writing in the folder of a file, which has no name until link_unnamed gives it one, and vanishes
+/// if its writer is killed. Not open where the system has no such files: only Linux has.
+[[nodiscard]] inline Descriptor open_unnamed([[maybe_unused]] std::string const& folder) {
+#if defined(__linux__) && defined(O_TMPFILE)
+    // It gets its name through /proc.
+    if (::access("/proc/self/fd", X_OK) == 0) {
+        return Descriptor(::open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666));
+    }
+#endif
+    return Descriptor();
+}
+[[nodiscard]] inline bool link_unnamed([[maybe_unused]] Descriptor const& file, [[maybe_unused]] std::string const& name) {
+#if defined(__linux__) && defined(O_TMPFILE)
+    const std::string open = "/proc/self/fd/" + std::to_string(file.handle());
+    return ::linkat(AT_FDCWD, open.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0;
+#else
+    errno = ENOSYS;
+    return false;
+#endif
+}
+
+/// Removes a file that a killed writer left: one that nobody has locked, and that is no link.
+inline void remove_if_left([[maybe_unused]] std::string const& path) {
+#if defined(_WIN32)
+    remove_file(path);  // refused for a file that somebody writes to
+#elif !defined(__wasm__)
+    Descriptor file(::open(path.c_str(), O_RDWR | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC));
+    struct stat named {};
+    FileStatus opened;
+    if (!file.is_open() || !file.lock() || !file.status(opened) || opened.kind != FileStatus::Kind::regular) return;
+    // The writer may have renamed the file since it was opened here.
+    if (::lstat(path.c_str(), &named) == 0 && opened.is_same_file(Descriptor::status_of(named))) remove_file(path);
+#endif
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI::io
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
 #include <cstring>
 #include <memory>
 #include <new>
@@ -35744,6 +36357,7 @@ namespace primsel::inline PRIMSEL_ABI::core {
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace primsel::inline PRIMSEL_ABI {
 
@@ -35757,56 +36371,28 @@ namespace io {
     fail(path, ": ", what, ": ", std::strerror(reason));
 }
 
-/// An open file, closed at the end of the scope.
-class Descriptor {
-public:
-    explicit Descriptor(int number) : number_(number) {}
-    Descriptor(Descriptor const&) = delete;
-    Descriptor& operator=(Descriptor const&) = delete;
-    ~Descriptor() { close(); }
-
-    [[nodiscard]] bool is_open() const { return number_ >= 0; }
-    [[nodiscard]] int number() const { return number_; }
-    /// Closes the file. Returns false, with the reason in errno, if data written earlier is lost.
-    bool close() { return number_ < 0 || ::close(std::exchange(number_, -1)) == 0; }
-
-private:
-    int number_;
-};
-
-/// The time of the last change of a file's contents.
-[[nodiscard]] inline timespec time_of_change(struct stat const& status) {
-#if defined(__APPLE__)
-    return status.st_mtimespec;
+/// The characters that separate the names of a path.
+#if defined(_WIN32)
+inline constexpr const char* slashes = "/\\";
 #else
-    return status.st_mtim;
+inline constexpr const char* slashes = "/";
 #endif
-}
-
-// No system call moves more than about 2 GiB at once.
-inline constexpr std::size_t bytes_per_call = std::size_t{1} << 30;
-
-/// Writes all bytes. Returns false, with the reason in errno, if that fails.
-inline bool write_all(int descriptor, std::span<const std::byte> bytes) {
-    while (!bytes.empty()) {
-        const ssize_t count = ::write(descriptor, bytes.data(), std::min(bytes.size(), bytes_per_call));
-        if (count < 0 && errno != EINTR) return false;
-        if (count > 0) bytes = bytes.subspan(static_cast<std::size_t>(count));
-    }
-    return true;
-}
 
 /// The folder of a file.
 [[nodiscard]] inline std::string folder_of(std::string const& path) {
-    const std::size_t slash = path.rfind('/');
+    const std::size_t slash = path.find_last_of(slashes);
     return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
+}
+/// The name of a file in its folder.
+[[nodiscard]] inline std::string name_of(std::string const& path) {
+    return path.substr(path.find_last_of(slashes) + 1);
 }
 /// Calls use(name) with names for a new file beside `path` until it returns true or fails with another reason than
 /// EEXIST. Returns the name, or an empty one with the reason in errno.
 template <class Use>
 [[nodiscard]] std::string name_beside(std::string const& path, Use const& use) {
     for (int attempt = 0;; ++attempt) {
-        std::string name = join(path, '.', ::getpid(), '-', attempt, ".tmp");
+        std::string name = join(path, '.', process_number(), '-', attempt, ".tmp");
         if (use(name)) return name;
         if (errno != EEXIST) return {};
     }
@@ -35828,47 +36414,32 @@ template <class Use>
 /// Removes new files beside `path` that killed writers left: those that nobody has locked. Process ids would not tell,
 /// since a writer may run on another machine or in another container.
 inline void remove_left_beside(std::string const& path) {
-    const std::string folder = folder_of(path), name = path.substr(path.rfind('/') + 1);
-    const std::unique_ptr<DIR, int (*)(DIR*)> entries(::opendir(folder.c_str()), ::closedir);
-    while (const dirent* entry = entries == nullptr ? nullptr : ::readdir(entries.get())) {
-        const std::string_view other = entry->d_name;
-        if (!other.starts_with(name) || !is_suffix_beside(other.substr(name.size()))) continue;
-        const std::string left = folder + '/' + entry->d_name;
-        const Descriptor file(::open(left.c_str(), O_RDWR | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC));
-        struct stat opened {
-        }, named{};
-        if (!file.is_open() || ::flock(file.number(), LOCK_EX | LOCK_NB) != 0) continue;
-        // The writer may have renamed the file since it was opened here.
-        const bool is_same = ::fstat(file.number(), &opened) == 0 && ::lstat(left.c_str(), &named) == 0 &&
-                             opened.st_ino == named.st_ino && opened.st_dev == named.st_dev;
-        if (is_same && S_ISREG(opened.st_mode)) ::unlink(left.c_str());
+    const std::string folder = folder_of(path), name = name_of(path);
+    std::vector<std::string> others;
+    (void)list_folder(folder, others);
+    for (std::string const& other : others) {
+        if (other.starts_with(name) && is_suffix_beside(std::string_view(other).substr(name.size()))) {
+            remove_if_left(join(folder, '/', other));
+        }
     }
 }
 /// Opens a new file beside `path` for writing and locks it. Sets `name` to its name, or leaves it empty if the file has
-/// none. Returns a negative number, with the reason in errno, if that fails.
-inline int open_beside(std::string const& path, std::string& name) {
-    int number = -1;
-#if defined(O_TMPFILE)
-    // A file without a name vanishes if its writer is killed. It gets its name through /proc.
-    if (::access("/proc/self/fd", X_OK) == 0) {
-        number = ::open(folder_of(path).c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+/// none. The file is not open, with the reason in errno, if that fails.
+inline Descriptor open_beside(std::string const& path, std::string& name) {
+    if (Descriptor unnamed = open_unnamed(folder_of(path)); unnamed.is_open()) {
+        (void)unnamed.lock();
+        return unnamed;
     }
-    if (number >= 0) {
-        ::flock(number, LOCK_EX);
-        return number;
-    }
-#endif
     for (;;) {
-        name = name_beside(path, [&number](std::string const& each) {
-            number = ::open(each.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-            return number >= 0;
+        Descriptor file;
+        name = name_beside(path, [&file](std::string const& each) {
+            file = Descriptor::create(each);
+            return file.is_open();
         });
-        if (number < 0) return number;
-        ::flock(number, LOCK_EX);
+        if (!file.is_open()) return file;
+        (void)file.lock();
         // Between its creation and its lock, another writer may have removed it as a leftover.
-        struct stat status {};
-        if (::fstat(number, &status) != 0 || status.st_nlink > 0) return number;
-        ::close(number);
+        if (FileStatus status; !file.status(status) || status.names > 0) return file;
     }
 }
 
@@ -35881,23 +36452,25 @@ public:
     TemporaryFile(TemporaryFile const&) = delete;
     TemporaryFile& operator=(TemporaryFile const&) = delete;
     ~TemporaryFile() {
-        if (!name_.empty()) ::unlink(name_.c_str());
+        descriptor_.close();  // Windows removes no file that is open
+        if (!name_.empty()) remove_file(name_);
     }
 
     [[nodiscard]] bool is_open() const { return descriptor_.is_open(); }
-    [[nodiscard]] int number() const { return descriptor_.number(); }
+    [[nodiscard]] Descriptor& descriptor() { return descriptor_; }
     /// Flushes the file to the disk and renames it to `path`. Returns false, with the reason in errno, if that fails.
     bool replace() {
         // Some file systems cannot flush (EINVAL).
-        if (::fsync(number()) != 0 && errno != EINVAL) return false;
+        if (!descriptor_.flush() && errno != EINVAL) return false;
         if (name_.empty()) {
-            const std::string open = join("/proc/self/fd/", number());
-            name_ = name_beside(path_, [&open](std::string const& name) {
-                return ::linkat(AT_FDCWD, open.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0;
-            });
+            name_ = name_beside(path_, [this](std::string const& name) { return link_unnamed(descriptor_, name); });
         }
-        // The file stays locked until it has the name.
-        if (name_.empty() || ::rename(name_.c_str(), path_.c_str()) != 0) return false;
+        if (name_.empty()) return false;
+#if defined(_WIN32)
+        descriptor_.close();  // an open file keeps its name
+#endif
+        // Elsewhere the file stays locked until it has the name.
+        if (!replace_file(name_, path_)) return false;
         name_.clear();
         return true;
     }
@@ -35913,42 +36486,35 @@ private:
 /// error, naming the file, if it cannot be read, is no regular file, or is larger than `limit` bytes.
 class OpenFile {
 public:
-    // Without O_NONBLOCK opening a pipe would block until something writes to it.
     explicit OpenFile(std::string path, std::size_t limit = file_size_limit)
-        : path_(std::move(path)), descriptor_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
-        if (!descriptor_.is_open() || ::fstat(number(), &status_) != 0) io::fail_of_system(path_, "cannot read");
-        if (!S_ISREG(status_.st_mode)) fail(path_, ": cannot read: it is not a regular file");
+        : path_(std::move(path)), descriptor_(io::Descriptor::read_only(path_)) {
+        if (!descriptor_.is_open() || !descriptor_.status(status_)) io::fail_of_system(path_, "cannot read");
+        if (status_.kind != io::FileStatus::Kind::regular) fail(path_, ": cannot read: it is not a regular file");
         if (size() > limit) fail(path_, ": its ", size(), " bytes are more than the limit of ", limit);
     }
     [[nodiscard]] std::string const& path() const { return path_; }
-    [[nodiscard]] std::size_t size() const { return static_cast<std::size_t>(status_.st_size); }
+    [[nodiscard]] std::size_t size() const { return status_.size; }
     /// Reads dst.size() bytes from `offset` on. Returns false if the file ends before them. Throws error if the system
     /// cannot read.
     [[nodiscard]] bool read(std::size_t offset, std::span<std::byte> dst) const {
         while (!dst.empty()) {
-            const ssize_t count =
-                ::pread(number(), dst.data(), std::min(dst.size(), io::bytes_per_call), static_cast<off_t>(offset));
+            const std::ptrdiff_t count = descriptor_.read_at(offset, dst);
             if (count == 0) return false;
-            if (count < 0 && errno != EINTR) io::fail_of_system(path_, "cannot read");
-            if (count > 0)
-                dst = dst.subspan(static_cast<std::size_t>(count)), offset += static_cast<std::size_t>(count);
+            if (count < 0) io::fail_of_system(path_, "cannot read");
+            dst = dst.subspan(static_cast<std::size_t>(count)), offset += static_cast<std::size_t>(count);
         }
         return true;
     }
     /// Whether the file still has the size and time of change that it had when it was opened.
     [[nodiscard]] bool is_unchanged() const {
-        struct stat now {};
-        if (::fstat(number(), &now) != 0 || now.st_size != status_.st_size) return false;
-        const timespec then = io::time_of_change(status_), latest = io::time_of_change(now);
-        return latest.tv_sec == then.tv_sec && latest.tv_nsec == then.tv_nsec;
+        io::FileStatus now;
+        return descriptor_.status(now) && now.size == status_.size && now.changed == status_.changed;
     }
 
 private:
-    [[nodiscard]] int number() const { return descriptor_.number(); }
-
     std::string path_;
     io::Descriptor descriptor_;
-    struct stat status_ {};
+    io::FileStatus status_;
 };
 
 /// Bytes that copies of this object share, such as those of a whole file.
@@ -35988,19 +36554,17 @@ struct WrittenFile {
     /// The path with symbolic links resolved.
     std::string path;
     bool exists = false, is_regular = true;
-    mode_t permissions = 0;
+    unsigned permissions = 0;
 
     /// Throws error if the file is a folder or must not be written.
     explicit WrittenFile(std::string const& name) : path(name) {
-        struct stat status {};
-        exists = ::stat(name.c_str(), &status) == 0;
+        FileStatus status;
+        exists = status_of(name, status);
         if (!exists) return;
-        is_regular = S_ISREG(status.st_mode), permissions = status.st_mode & 07777U;
-        if (S_ISDIR(status.st_mode)) fail_of_system(name, "cannot write", EISDIR);
-        if (::access(name.c_str(), W_OK) != 0) fail_of_system(name, "cannot write");
-        const std::unique_ptr<char, void (*)(void*)> resolved(::realpath(name.c_str(), nullptr), std::free);
-        if (is_regular && resolved == nullptr) fail_of_system(name, "cannot write");
-        if (is_regular) path = resolved.get();
+        is_regular = status.kind == FileStatus::Kind::regular, permissions = status.permissions;
+        if (status.kind == FileStatus::Kind::folder) fail_of_system(name, "cannot write", EISDIR);
+        if (!may_write(name)) fail_of_system(name, "cannot write");
+        if (is_regular && !resolve_links(name, path)) fail_of_system(name, "cannot write");
     }
 };
 
@@ -36026,17 +36590,17 @@ inline void write_file(std::string const& path, std::span<const std::span<const 
     };
     const io::detail::WrittenFile target(path);
     if (!target.is_regular) {
-        io::Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+        io::Descriptor file = io::Descriptor::write_only(path);
         require(file.is_open());
-        for (const auto part : parts) require(io::write_all(file.number(), part));
+        for (const auto part : parts) require(file.write(part));
         require(file.close());
         return;
     }
     io::TemporaryFile file(target.path);
     require(file.is_open());
-    for (const auto part : parts) require(io::write_all(file.number(), part));
+    for (const auto part : parts) require(file.descriptor().write(part));
     // The new file keeps the permissions of the old one.
-    if (target.exists) require(::fchmod(file.number(), target.permissions) == 0);
+    if (target.exists) require(io::set_permissions(file.descriptor(), target.permissions));
     require(file.replace());
 }
 inline void write_file(std::string const& path, std::string_view text) {
@@ -49996,8 +50560,10 @@ private:
 // primsel/dynamic/detail/system_file.hpp
 // The only header of dynamic/ that touches files: those of sysfs and procfs.
 
+#ifdef __linux__
 #include <fcntl.h>
 #include <unistd.h>
+#endif
 
 #include <array>
 #include <bitset>
@@ -50008,6 +50574,8 @@ private:
 #include <string>
 #include <string_view>
 #include <utility>
+
+#ifdef __linux__
 
 namespace primsel::inline PRIMSEL_ABI::dynamic::detail {
 
@@ -50110,12 +50678,16 @@ private:
 
 }  // namespace primsel::inline PRIMSEL_ABI::dynamic::detail
 
+#endif
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#ifdef __linux__
 
 namespace primsel::inline PRIMSEL_ABI::dynamic::detail {
 
@@ -50182,6 +50754,8 @@ private:
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI::dynamic::detail
+
+#endif
 // primsel/dynamic/detail/energy_counter.hpp
 
 #include <cmath>
@@ -50191,6 +50765,8 @@ private:
 #include <string>
 #include <string_view>
 #include <vector>
+
+#ifdef __linux__
 
 namespace primsel::inline PRIMSEL_ABI::dynamic::detail {
 
@@ -50246,6 +50822,8 @@ private:
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI::dynamic::detail
+
+#endif
 
 #ifdef __linux__  // elsewhere there is no LinuxPlatform
 
@@ -53582,20 +54160,77 @@ template <class Policies = DefaultForecast>
 
 // primsel/forecast/detail/child_process.hpp
 
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <array>
 #include <cerrno>
 #include <charconv>
 #include <cstddef>
 #include <cstdio>
+#include <exception>
 #include <limits>
 #include <optional>
 #include <type_traits>
 
+#if PRIMSEL_HAS_FORK
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#endif
+
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
+
+#if defined(_WIN32)
+struct _PROCESS_MEMORY_COUNTERS;
+extern "C" __declspec(dllimport) int __stdcall K32GetProcessMemoryInfo(void*, _PROCESS_MEMORY_COUNTERS*, unsigned long);
+#endif
+
 namespace primsel::inline PRIMSEL_ABI::forecast::detail {
+
+/// The most memory that this process ever had in use, in bytes; 0 where the system does not say.
+[[nodiscard]] inline std::size_t peak_resident_bytes() {
+#if defined(_WIN32)
+    struct {
+        unsigned long size, faults;
+        std::size_t peak, others[7];
+    } counters{};
+    ::K32GetProcessMemoryInfo(::GetCurrentProcess(), reinterpret_cast<_PROCESS_MEMORY_COUNTERS*>(&counters),
+                              sizeof(counters));
+    return counters.peak;
+#elif defined(__wasm__)
+    return 0;
+#else
+#if defined(__APPLE__)
+    constexpr std::size_t unit = 1;
+#else
+    constexpr std::size_t unit = 1024;
+#endif
+    ::rusage usage{};
+    ::getrusage(RUSAGE_SELF, &usage);
+    return static_cast<std::size_t>(usage.ru_maxrss) * unit;
+#endif
+}
+
+/// Returns to the system what was freed and kept: the process would use it again without growing.
+inline void return_freed_memory() {
+#if defined(__GLIBC__)
+    ::malloc_trim(0);
+#endif
+}
+
+#if !PRIMSEL_HAS_FORK
+
+/// Returns the result of work(); nothing where it threw. The system copies no process: work() runs in this one, and
+/// most_bytes bounds nothing.
+template <class Work, class Result = std::invoke_result_t<Work const&>>
+    requires std::is_trivially_copyable_v<Result>
+[[nodiscard]] std::optional<Result> in_child(Work const& work, [[maybe_unused]] std::size_t most_bytes) try {
+    return work();
+} catch (std::exception const&) {
+    return {};
+}
+
+#else
 
 /// Bytes of addresses that this process has; 0 where the system does not say.
 [[nodiscard]] inline std::size_t address_bytes() {
@@ -53607,12 +54242,6 @@ namespace primsel::inline PRIMSEL_ABI::forecast::detail {
     std::size_t pages = 0;
     std::from_chars(text.data(), text.data() + read, pages);
     return pages * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-}
-/// The most memory that this process ever had in use, in bytes.
-[[nodiscard]] inline std::size_t peak_resident_bytes() {
-    ::rusage usage{};
-    ::getrusage(RUSAGE_SELF, &usage);
-    return static_cast<std::size_t>(usage.ru_maxrss) * 1024;
 }
 
 /// Returns the result of work() in a process of its own, which may take most_bytes more than this one has; nothing
@@ -53657,11 +54286,9 @@ template <class Work, class Result = std::invoke_result_t<Work const&>>
     return result;
 }
 
-}  // namespace primsel::inline PRIMSEL_ABI::forecast::detail
-
-#if defined(__GLIBC__)
-#include <malloc.h>
 #endif
+
+}  // namespace primsel::inline PRIMSEL_ABI::forecast::detail
 
 #include <cstddef>
 #include <limits>
@@ -53762,9 +54389,7 @@ struct MeasuredRun {
         return options.training ? detail::measure_training(graph, weights, images, options.runs)
                                 : detail::measure_inference(graph, weights, images, options.runs);
     };
-#if defined(__GLIBC__)
-    ::malloc_trim(0);  // what was freed and kept, the process would use again without growing
-#endif
+    detail::return_freed_memory();
     constexpr std::size_t unbounded = std::numeric_limits<std::size_t>::max();
     const std::size_t most = options.max_bytes > unbounded / 2 ? unbounded : options.max_bytes / 2 * 3;
     if (const std::optional<detail::MeasuredRun> of = detail::in_child(work, most)) {
@@ -53782,12 +54407,6 @@ struct MeasuredRun {
 
 // primsel/io/line_file.hpp
 
-#include <fcntl.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <span>
@@ -53803,14 +54422,13 @@ class LineFile {
 public:
     /// Opens or creates the file. Throws error if it cannot be written, is a pipe, or is being appended to by another
     /// program.
-    explicit LineFile(std::string path)
-        : path_(std::move(path)), file_(::open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666)) {
+    explicit LineFile(std::string path) : path_(std::move(path)), file_(io::Descriptor::at_end(path_)) {
         if (!file_.is_open()) io::fail_of_system(path_, "cannot write");
+        io::FileStatus status;
+        if (!file_.status(status)) io::fail_of_system(path_, "cannot read");
         // Lines in a pipe that nobody reads would be lost, and writing would block once the pipe is full.
-        struct stat status {};
-        if (::fstat(file_.number(), &status) == 0 && S_ISFIFO(status.st_mode))
-            fail(path_, ": cannot write: it is a pipe");
-        if (::flock(file_.number(), LOCK_EX | LOCK_NB) != 0) {
+        if (status.kind == io::FileStatus::Kind::pipe) fail(path_, ": cannot write: it is a pipe");
+        if (!file_.lock()) {
             if (errno == EWOULDBLOCK) fail(path_, ": another program appends to it");
             io::fail_of_system(path_, "cannot lock");
         }
@@ -53825,7 +54443,7 @@ public:
 
     /// Shortens the file to its first bytes. Throws error if that fails.
     void cut(std::size_t bytes) {
-        if (bytes_ != bytes && ::ftruncate(file_.number(), static_cast<off_t>(bytes)) != 0) {
+        if (bytes_ != bytes && !file_.resize(bytes)) {
             io::fail_of_system(path_, "cannot shorten");
         }
         bytes_ = bytes;
@@ -53833,10 +54451,10 @@ public:
     /// Appends the lines, with one call unless the system splits it. Throws error if that fails, for instance on a full
     /// disk, and restores the file's former size.
     void append(std::string_view lines) {
-        if (!io::write_all(file_.number(), std::as_bytes(std::span(lines)))) {
+        if (!file_.write(std::as_bytes(std::span(lines)))) {
             const int reason = errno;
             // If this fails too, the next program that opens the file cuts the incomplete line.
-            [[maybe_unused]] const int ignored = ::ftruncate(file_.number(), static_cast<off_t>(bytes_));
+            (void)file_.resize(bytes_);
             io::fail_of_system(path_, "cannot write", reason);
         }
         bytes_ += lines.size();
@@ -53844,16 +54462,15 @@ public:
 
 private:
     void read() {
-        struct stat status {};
-        if (::fstat(file_.number(), &status) != 0) io::fail_of_system(path_, "cannot read");
-        if (!S_ISREG(status.st_mode)) return;
-        text_.resize(static_cast<std::size_t>(status.st_size));
-        for (std::size_t done = 0; done < text_.size();) {
-            const ssize_t count = ::pread(file_.number(), text_.data() + done,
-                                          std::min(text_.size() - done, io::bytes_per_call), static_cast<off_t>(done));
-            if (count < 0 && errno != EINTR) io::fail_of_system(path_, "cannot read");
+        io::FileStatus status;
+        if (!file_.status(status)) io::fail_of_system(path_, "cannot read");
+        if (status.kind != io::FileStatus::Kind::regular) return;
+        text_.resize(status.size);
+        for (std::span<char> rest(text_); !rest.empty();) {
+            const std::ptrdiff_t count = file_.read_at(text_.size() - rest.size(), std::as_writable_bytes(rest));
+            if (count < 0) io::fail_of_system(path_, "cannot read");
             if (count == 0) fail(path_, ": became shorter while it was read");
-            if (count > 0) done += static_cast<std::size_t>(count);
+            rest = rest.subspan(static_cast<std::size_t>(count));
         }
         bytes_ = text_.size();
     }
@@ -54495,14 +55112,9 @@ namespace primsel::inline PRIMSEL_ABI {
 }  // namespace primsel::inline PRIMSEL_ABI
 // primsel/train/image_folder.hpp
 
-#include <dirent.h>
-#include <sys/stat.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <concepts>
 #include <cstddef>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -54512,29 +55124,18 @@ namespace primsel::inline PRIMSEL_ABI {
 
 namespace train::detail {
 
-struct FolderCloser {
-    void operator()(DIR* folder) const { ::closedir(folder); }
-};
-
 /// The names in a folder but for those that begin with a dot, in the order of their bytes. Throws error when it cannot
 /// be read.
 [[nodiscard]] inline std::vector<std::string> names_in(std::string const& path) {
-    const std::unique_ptr<DIR, FolderCloser> folder(::opendir(path.c_str()));
-    if (folder == nullptr) io::fail_of_system(path, "cannot read");
     std::vector<std::string> names;
-    for (;;) {
-        errno = 0;
-        const dirent* entry = ::readdir(folder.get());  // NOLINT(concurrency-mt-unsafe): not of one DIR
-        if (entry == nullptr) break;
-        if (entry->d_name[0] != '.') names.emplace_back(entry->d_name);
-    }
-    if (errno != 0) io::fail_of_system(path, "cannot read");
+    if (!io::list_folder(path, names)) io::fail_of_system(path, "cannot read");
+    std::erase_if(names, [](std::string const& name) { return name.starts_with('.'); });
     std::ranges::sort(names);
     return names;
 }
 [[nodiscard]] inline bool is_folder(std::string const& path) {
-    struct stat status {};
-    return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+    io::FileStatus status;
+    return io::status_of(path, status) && status.kind == io::FileStatus::Kind::folder;
 }
 /// Whether the name ends in one of these, in small letters or large.
 [[nodiscard]] inline bool ends_in(std::string_view name, std::vector<std::string> const& endings) {

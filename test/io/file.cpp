@@ -146,7 +146,7 @@ TEST_CASE("write_file removes what killed writers left, and nothing else") {
     const std::string path = folder.file("plan");
     std::string name;
     const ps::io::Descriptor live(::open((path + ".77-1.tmp").c_str(), O_RDWR | O_CREAT, 0666));
-    REQUIRE(::flock(live.number(), LOCK_EX) == 0);
+    REQUIRE(::flock(live.handle(), LOCK_EX) == 0);
     for (const char* left : {".1-0.tmp", ".77-12.tmp"}) scratch::write(path + left, "left");
     const std::string own = ps::join('.', ::getpid(), "-0.tmp");
     scratch::write(path + own, "left");

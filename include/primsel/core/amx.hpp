@@ -6,8 +6,10 @@
 #if defined(__AMX_TILE__) && defined(__AMX_BF16__) && defined(__AMX_INT8__)
 #define PRIMSEL_HAS_AMX 1
 #include <immintrin.h>
+#if defined(__linux__)
 #include <sys/syscall.h>
 #include <unistd.h>
+#endif
 #else
 #define PRIMSEL_HAS_AMX 0
 #endif
@@ -16,9 +18,9 @@
 
 namespace primsel::inline PRIMSEL_ABI::core {
 
-/// Returns whether this process may use the matrix unit. The kernel is asked at the first call.
+/// Returns whether this process may use the matrix unit. Linux is asked at the first call; elsewhere it is left alone.
 [[nodiscard]] inline bool may_use_amx() noexcept {
-#if PRIMSEL_HAS_AMX
+#if PRIMSEL_HAS_AMX && defined(__linux__)
     constexpr long request = 0x1023, tile_data = 18;  // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
     static const bool allowed = ::syscall(SYS_arch_prctl, request, tile_data) == 0;
     return allowed;

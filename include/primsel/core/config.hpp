@@ -13,11 +13,18 @@
 // Requirements on the compiler, checked first so that the message is readable.
 #if __cplusplus < 202002L
 #error "primsel: C++20 is needed: compile with -std=c++20 or newer"
-#elif defined(_WIN32)
-#error "primsel: Windows is not supported (Linux and macOS are; so is Linux within Windows, WSL)"
+#elif defined(min) || defined(max)
+#error "primsel: min or max is a macro: define NOMINMAX before <windows.h>, or include primsel before it"
 #elif !(defined(__x86_64__) || defined(__aarch64__)) || __SIZEOF_POINTER__ != 8 || \
     __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "primsel: this processor is not supported (64-bit x86 and little-endian 64-bit ARM are: x86-64 and aarch64)"
+#endif
+
+// Whether the system makes copies of a process.
+#if defined(_WIN32) || defined(__wasm__)
+#define PRIMSEL_HAS_FORK 0
+#else
+#define PRIMSEL_HAS_FORK 1
 #endif
 
 // The name of the instruction set that this translation unit is compiled for. It is part of every symbol (see

@@ -2,7 +2,9 @@
 
 #include <primsel/core/config.hpp>
 
+#if PRIMSEL_HAS_FORK
 #include <pthread.h>
+#endif
 
 #include <atomic>
 #include <memory>
@@ -14,13 +16,15 @@ namespace primsel::inline PRIMSEL_ABI::core {
 inline constinit std::atomic<unsigned> process_forks = 0;
 
 /// Remembers the process in which an object was made. A child of fork has a copy of every object but only the forking
-/// thread, so waiting for another thread there never ends.
+/// thread, so waiting for another thread there never ends. Windows and WebAssembly have no fork.
 class OwnProcess {
 public:
     OwnProcess() {
+#if PRIMSEL_HAS_FORK
         static const int registered =
             ::pthread_atfork(nullptr, nullptr, [] { process_forks.fetch_add(1, std::memory_order_relaxed); });
         (void)registered;
+#endif
     }
     /// Returns whether the caller runs in the process of construction, not in a child of it.
     [[nodiscard]] bool is_this() const noexcept { return forks_ == process_forks.load(std::memory_order_relaxed); }

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <primsel/core/config.hpp>
+#include <primsel/core/windows.hpp>
 
+#include <bit>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
@@ -14,6 +16,9 @@
 #if defined(__linux__)
 #include <errno.h>
 #include <sched.h>
+#endif
+#if defined(__unix__) || defined(__APPLE__)
+#include <unistd.h>
 #endif
 
 namespace primsel::inline PRIMSEL_ABI {
@@ -41,8 +46,13 @@ namespace core::detail {
 
 /// Returns the text of a file of at most a megabyte; nothing where it cannot be read.
 [[nodiscard]] inline std::string text_if_any(std::string const& path) {
+#if defined(_WIN32)
+    constexpr const char* mode = "rb";
+#else
+    constexpr const char* mode = "re";  // children of fork do not have it
+#endif
     std::string text;
-    std::FILE* const file = std::fopen(path.c_str(), "re");
+    std::FILE* const file = std::fopen(path.c_str(), mode);
     if (file == nullptr) return text;
     char part[4096];
     for (std::size_t read = 1; read > 0 && text.size() < (1U << 20);) {
@@ -140,13 +150,32 @@ inline void bound_by_quotas(UsableThreads& result, std::string const& root) {
             return static_cast<std::size_t>(CPU_COUNT_S(bytes, mask.get()));
         if (errno != EINVAL) break;
     }
+#elif defined(_WIN32)
+    unsigned long long own = 0, all = 0;
+    if (::GetProcessAffinityMask(::GetCurrentProcess(), &own, &all) != 0) return std::size_t(std::popcount(own));
 #endif
     return 0;
 }
 
 }  // namespace core::detail
 
-/// Reads what bounds the number of threads: the affinity mask (sched_getaffinity), the CPU quotas of control groups of
+namespace core {
+
+/// The number of the machine's processors that are switched on, whether or not this process may use them.
+[[nodiscard]] inline std::size_t processors_of_machine() {
+#if defined(_WIN32)
+    constexpr unsigned short all_groups = 0xffff;
+    return ::GetActiveProcessorCount(all_groups);
+#elif defined(_SC_NPROCESSORS_ONLN)
+    return static_cast<std::size_t>(::sysconf(_SC_NPROCESSORS_ONLN));
+#else
+    return std::thread::hardware_concurrency();
+#endif
+}
+
+}  // namespace core
+
+/// Reads what bounds the number of threads: the affinity mask, the CPU quotas of control groups of
 /// both versions, and the number of the machine's processors. Files that cannot be read bound nothing. `root` is put
 /// before the paths of /proc and of mounted control groups, for tests.
 [[nodiscard]] inline UsableThreads usable_threads(std::string const& root = {}) {

@@ -8,10 +8,6 @@
 #include <primsel/machine/measure_machine.hpp>
 #include <primsel/network/prepare.hpp>
 
-#if defined(__GLIBC__)
-#include <malloc.h>
-#endif
-
 #include <cstddef>
 #include <limits>
 #include <optional>
@@ -111,9 +107,7 @@ struct MeasuredRun {
         return options.training ? detail::measure_training(graph, weights, images, options.runs)
                                 : detail::measure_inference(graph, weights, images, options.runs);
     };
-#if defined(__GLIBC__)
-    ::malloc_trim(0);  // what was freed and kept, the process would use again without growing
-#endif
+    detail::return_freed_memory();
     constexpr std::size_t unbounded = std::numeric_limits<std::size_t>::max();
     const std::size_t most = options.max_bytes > unbounded / 2 ? unbounded : options.max_bytes / 2 * 3;
     if (const std::optional<detail::MeasuredRun> of = detail::in_child(work, most)) {

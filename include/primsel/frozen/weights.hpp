@@ -3,6 +3,7 @@
 #pragma once
 
 #include <primsel/core/config.hpp>
+#include <primsel/core/mapped_file.hpp>
 
 #include <array>
 #include <cstddef>
@@ -10,11 +11,6 @@
 #include <cstring>
 #include <span>
 #include <string_view>
-
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 namespace primsel::inline PRIMSEL_ABI::frozen {
 
@@ -143,53 +139,6 @@ struct WeightsKey {
 }
 
 /// A file of weights, mapped into memory. Several engines and processes may share it; it must outlive them.
-class WeightsFile {
-public:
-    WeightsFile() = default;
-    WeightsFile(WeightsFile const&) = delete;
-    WeightsFile& operator=(WeightsFile const&) = delete;
-    ~WeightsFile() { close(); }
-
-    /// Maps the file in place of the one before. Returns null, or why it cannot.
-    [[nodiscard]] const char* open(const char* path) noexcept {
-        close();
-        const int file = ::open(path, O_RDONLY | O_CLOEXEC);
-        if (file < 0) return "the file of weights cannot be opened";
-        struct stat status;
-        const char* refusal = nullptr;
-        if (::fstat(file, &status) != 0 || !S_ISREG(status.st_mode)) {
-            refusal = "the weights are in no regular file";
-        } else if (status.st_size <= 0) {
-            refusal = "the file of weights is empty";
-        } else {
-            const auto bytes = static_cast<std::size_t>(status.st_size);
-            int flags = MAP_PRIVATE;
-#if defined(__linux__)
-            flags |= MAP_POPULATE;
-#endif
-            void* const data = ::mmap(nullptr, bytes, PROT_READ, flags, file, 0);
-            if (data == MAP_FAILED) {
-                refusal = "the file of weights cannot be mapped into memory";
-            } else {
-                data_ = data, size_ = bytes;
-            }
-        }
-        ::close(file);
-        return refusal;
-    }
-    /// A file that shrinks while it is mapped ends the program when it is read, as any mapped file does.
-    [[nodiscard]] std::span<const std::byte> bytes() const noexcept {
-        return {static_cast<const std::byte*>(data_), size_};
-    }
-
-private:
-    void close() noexcept {
-        if (data_ != nullptr) ::munmap(data_, size_);
-        data_ = nullptr, size_ = 0;
-    }
-
-    void* data_ = nullptr;
-    std::size_t size_ = 0;
-};
+using WeightsFile = core::MappedFile;
 
 }  // namespace primsel::inline PRIMSEL_ABI::frozen

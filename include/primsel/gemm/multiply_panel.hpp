@@ -14,10 +14,6 @@
 #include <limits>
 #include <type_traits>
 
-#if defined(__unix__) || defined(__APPLE__)
-#include <unistd.h>
-#endif
-
 namespace primsel::inline PRIMSEL_ABI::gemm {
 
 /// Calls work(integral_constant) with the number of vectors in a panel of `width` floats.
@@ -132,17 +128,13 @@ inline constexpr int near_part_floats = 8 << 10;
 /// prefetched lines arrive. An L1 of 32 kB holds no such part, and smaller parts lose more than they save. As the parts
 /// decide the bits of deep sums, these differ between processors with such an L1 and others.
 [[nodiscard]] inline bool l1_holds_parts() noexcept {
-#if defined(_SC_LEVEL1_DCACHE_SIZE)
     // Not initialised at its first use, which takes a lock of the C++ library: programs of frozen networks may lack it.
     static constinit std::atomic<int> answer = -1;
     if (const int known = answer.load(std::memory_order_relaxed); known >= 0) return known != 0;
-    const long bytes = ::sysconf(_SC_LEVEL1_DCACHE_SIZE);  // 0 or -1 where it is unknown
-    const bool holds = bytes <= 0 || bytes > static_cast<long>(near_part_floats * sizeof(float));
+    const std::size_t bytes = core::cache_bytes(1);
+    const bool holds = bytes == 0 || bytes > near_part_floats * sizeof(float);
     answer.store(holds ? 1 : 0, std::memory_order_relaxed);
     return holds;
-#else
-    return true;
-#endif
 }
 
 /// Computes rows [first, last) of C as multiply_rows does, with the same bits, but without a tile: for the rare product

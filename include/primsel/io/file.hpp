@@ -2,18 +2,11 @@
 
 #include <primsel/core/aligned_buffer.hpp>
 #include <primsel/core/error.hpp>
-
-#include <dirent.h>
-#include <fcntl.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include <primsel/io/descriptor.hpp>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <new>
@@ -21,6 +14,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace primsel::inline PRIMSEL_ABI {
 
@@ -34,56 +28,28 @@ namespace io {
     fail(path, ": ", what, ": ", std::strerror(reason));
 }
 
-/// An open file, closed at the end of the scope.
-class Descriptor {
-public:
-    explicit Descriptor(int number) : number_(number) {}
-    Descriptor(Descriptor const&) = delete;
-    Descriptor& operator=(Descriptor const&) = delete;
-    ~Descriptor() { close(); }
-
-    [[nodiscard]] bool is_open() const { return number_ >= 0; }
-    [[nodiscard]] int number() const { return number_; }
-    /// Closes the file. Returns false, with the reason in errno, if data written earlier is lost.
-    bool close() { return number_ < 0 || ::close(std::exchange(number_, -1)) == 0; }
-
-private:
-    int number_;
-};
-
-/// The time of the last change of a file's contents.
-[[nodiscard]] inline timespec time_of_change(struct stat const& status) {
-#if defined(__APPLE__)
-    return status.st_mtimespec;
+/// The characters that separate the names of a path.
+#if defined(_WIN32)
+inline constexpr const char* slashes = "/\\";
 #else
-    return status.st_mtim;
+inline constexpr const char* slashes = "/";
 #endif
-}
-
-// No system call moves more than about 2 GiB at once.
-inline constexpr std::size_t bytes_per_call = std::size_t{1} << 30;
-
-/// Writes all bytes. Returns false, with the reason in errno, if that fails.
-inline bool write_all(int descriptor, std::span<const std::byte> bytes) {
-    while (!bytes.empty()) {
-        const ssize_t count = ::write(descriptor, bytes.data(), std::min(bytes.size(), bytes_per_call));
-        if (count < 0 && errno != EINTR) return false;
-        if (count > 0) bytes = bytes.subspan(static_cast<std::size_t>(count));
-    }
-    return true;
-}
 
 /// The folder of a file.
 [[nodiscard]] inline std::string folder_of(std::string const& path) {
-    const std::size_t slash = path.rfind('/');
+    const std::size_t slash = path.find_last_of(slashes);
     return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
+}
+/// The name of a file in its folder.
+[[nodiscard]] inline std::string name_of(std::string const& path) {
+    return path.substr(path.find_last_of(slashes) + 1);
 }
 /// Calls use(name) with names for a new file beside `path` until it returns true or fails with another reason than
 /// EEXIST. Returns the name, or an empty one with the reason in errno.
 template <class Use>
 [[nodiscard]] std::string name_beside(std::string const& path, Use const& use) {
     for (int attempt = 0;; ++attempt) {
-        std::string name = join(path, '.', ::getpid(), '-', attempt, ".tmp");
+        std::string name = join(path, '.', process_number(), '-', attempt, ".tmp");
         if (use(name)) return name;
         if (errno != EEXIST) return {};
     }
@@ -105,47 +71,32 @@ template <class Use>
 /// Removes new files beside `path` that killed writers left: those that nobody has locked. Process ids would not tell,
 /// since a writer may run on another machine or in another container.
 inline void remove_left_beside(std::string const& path) {
-    const std::string folder = folder_of(path), name = path.substr(path.rfind('/') + 1);
-    const std::unique_ptr<DIR, int (*)(DIR*)> entries(::opendir(folder.c_str()), ::closedir);
-    while (const dirent* entry = entries == nullptr ? nullptr : ::readdir(entries.get())) {
-        const std::string_view other = entry->d_name;
-        if (!other.starts_with(name) || !is_suffix_beside(other.substr(name.size()))) continue;
-        const std::string left = folder + '/' + entry->d_name;
-        const Descriptor file(::open(left.c_str(), O_RDWR | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC));
-        struct stat opened {
-        }, named{};
-        if (!file.is_open() || ::flock(file.number(), LOCK_EX | LOCK_NB) != 0) continue;
-        // The writer may have renamed the file since it was opened here.
-        const bool is_same = ::fstat(file.number(), &opened) == 0 && ::lstat(left.c_str(), &named) == 0 &&
-                             opened.st_ino == named.st_ino && opened.st_dev == named.st_dev;
-        if (is_same && S_ISREG(opened.st_mode)) ::unlink(left.c_str());
+    const std::string folder = folder_of(path), name = name_of(path);
+    std::vector<std::string> others;
+    (void)list_folder(folder, others);
+    for (std::string const& other : others) {
+        if (other.starts_with(name) && is_suffix_beside(std::string_view(other).substr(name.size()))) {
+            remove_if_left(join(folder, '/', other));
+        }
     }
 }
 /// Opens a new file beside `path` for writing and locks it. Sets `name` to its name, or leaves it empty if the file has
-/// none. Returns a negative number, with the reason in errno, if that fails.
-inline int open_beside(std::string const& path, std::string& name) {
-    int number = -1;
-#if defined(O_TMPFILE)
-    // A file without a name vanishes if its writer is killed. It gets its name through /proc.
-    if (::access("/proc/self/fd", X_OK) == 0) {
-        number = ::open(folder_of(path).c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+/// none. The file is not open, with the reason in errno, if that fails.
+inline Descriptor open_beside(std::string const& path, std::string& name) {
+    if (Descriptor unnamed = open_unnamed(folder_of(path)); unnamed.is_open()) {
+        (void)unnamed.lock();
+        return unnamed;
     }
-    if (number >= 0) {
-        ::flock(number, LOCK_EX);
-        return number;
-    }
-#endif
     for (;;) {
-        name = name_beside(path, [&number](std::string const& each) {
-            number = ::open(each.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-            return number >= 0;
+        Descriptor file;
+        name = name_beside(path, [&file](std::string const& each) {
+            file = Descriptor::create(each);
+            return file.is_open();
         });
-        if (number < 0) return number;
-        ::flock(number, LOCK_EX);
+        if (!file.is_open()) return file;
+        (void)file.lock();
         // Between its creation and its lock, another writer may have removed it as a leftover.
-        struct stat status {};
-        if (::fstat(number, &status) != 0 || status.st_nlink > 0) return number;
-        ::close(number);
+        if (FileStatus status; !file.status(status) || status.names > 0) return file;
     }
 }
 
@@ -158,23 +109,25 @@ public:
     TemporaryFile(TemporaryFile const&) = delete;
     TemporaryFile& operator=(TemporaryFile const&) = delete;
     ~TemporaryFile() {
-        if (!name_.empty()) ::unlink(name_.c_str());
+        descriptor_.close();  // Windows removes no file that is open
+        if (!name_.empty()) remove_file(name_);
     }
 
     [[nodiscard]] bool is_open() const { return descriptor_.is_open(); }
-    [[nodiscard]] int number() const { return descriptor_.number(); }
+    [[nodiscard]] Descriptor& descriptor() { return descriptor_; }
     /// Flushes the file to the disk and renames it to `path`. Returns false, with the reason in errno, if that fails.
     bool replace() {
         // Some file systems cannot flush (EINVAL).
-        if (::fsync(number()) != 0 && errno != EINVAL) return false;
+        if (!descriptor_.flush() && errno != EINVAL) return false;
         if (name_.empty()) {
-            const std::string open = join("/proc/self/fd/", number());
-            name_ = name_beside(path_, [&open](std::string const& name) {
-                return ::linkat(AT_FDCWD, open.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0;
-            });
+            name_ = name_beside(path_, [this](std::string const& name) { return link_unnamed(descriptor_, name); });
         }
-        // The file stays locked until it has the name.
-        if (name_.empty() || ::rename(name_.c_str(), path_.c_str()) != 0) return false;
+        if (name_.empty()) return false;
+#if defined(_WIN32)
+        descriptor_.close();  // an open file keeps its name
+#endif
+        // Elsewhere the file stays locked until it has the name.
+        if (!replace_file(name_, path_)) return false;
         name_.clear();
         return true;
     }
@@ -190,42 +143,35 @@ private:
 /// error, naming the file, if it cannot be read, is no regular file, or is larger than `limit` bytes.
 class OpenFile {
 public:
-    // Without O_NONBLOCK opening a pipe would block until something writes to it.
     explicit OpenFile(std::string path, std::size_t limit = file_size_limit)
-        : path_(std::move(path)), descriptor_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
-        if (!descriptor_.is_open() || ::fstat(number(), &status_) != 0) io::fail_of_system(path_, "cannot read");
-        if (!S_ISREG(status_.st_mode)) fail(path_, ": cannot read: it is not a regular file");
+        : path_(std::move(path)), descriptor_(io::Descriptor::read_only(path_)) {
+        if (!descriptor_.is_open() || !descriptor_.status(status_)) io::fail_of_system(path_, "cannot read");
+        if (status_.kind != io::FileStatus::Kind::regular) fail(path_, ": cannot read: it is not a regular file");
         if (size() > limit) fail(path_, ": its ", size(), " bytes are more than the limit of ", limit);
     }
     [[nodiscard]] std::string const& path() const { return path_; }
-    [[nodiscard]] std::size_t size() const { return static_cast<std::size_t>(status_.st_size); }
+    [[nodiscard]] std::size_t size() const { return status_.size; }
     /// Reads dst.size() bytes from `offset` on. Returns false if the file ends before them. Throws error if the system
     /// cannot read.
     [[nodiscard]] bool read(std::size_t offset, std::span<std::byte> dst) const {
         while (!dst.empty()) {
-            const ssize_t count =
-                ::pread(number(), dst.data(), std::min(dst.size(), io::bytes_per_call), static_cast<off_t>(offset));
+            const std::ptrdiff_t count = descriptor_.read_at(offset, dst);
             if (count == 0) return false;
-            if (count < 0 && errno != EINTR) io::fail_of_system(path_, "cannot read");
-            if (count > 0)
-                dst = dst.subspan(static_cast<std::size_t>(count)), offset += static_cast<std::size_t>(count);
+            if (count < 0) io::fail_of_system(path_, "cannot read");
+            dst = dst.subspan(static_cast<std::size_t>(count)), offset += static_cast<std::size_t>(count);
         }
         return true;
     }
     /// Whether the file still has the size and time of change that it had when it was opened.
     [[nodiscard]] bool is_unchanged() const {
-        struct stat now {};
-        if (::fstat(number(), &now) != 0 || now.st_size != status_.st_size) return false;
-        const timespec then = io::time_of_change(status_), latest = io::time_of_change(now);
-        return latest.tv_sec == then.tv_sec && latest.tv_nsec == then.tv_nsec;
+        io::FileStatus now;
+        return descriptor_.status(now) && now.size == status_.size && now.changed == status_.changed;
     }
 
 private:
-    [[nodiscard]] int number() const { return descriptor_.number(); }
-
     std::string path_;
     io::Descriptor descriptor_;
-    struct stat status_ {};
+    io::FileStatus status_;
 };
 
 /// Bytes that copies of this object share, such as those of a whole file.
@@ -265,19 +211,17 @@ struct WrittenFile {
     /// The path with symbolic links resolved.
     std::string path;
     bool exists = false, is_regular = true;
-    mode_t permissions = 0;
+    unsigned permissions = 0;
 
     /// Throws error if the file is a folder or must not be written.
     explicit WrittenFile(std::string const& name) : path(name) {
-        struct stat status {};
-        exists = ::stat(name.c_str(), &status) == 0;
+        FileStatus status;
+        exists = status_of(name, status);
         if (!exists) return;
-        is_regular = S_ISREG(status.st_mode), permissions = status.st_mode & 07777U;
-        if (S_ISDIR(status.st_mode)) fail_of_system(name, "cannot write", EISDIR);
-        if (::access(name.c_str(), W_OK) != 0) fail_of_system(name, "cannot write");
-        const std::unique_ptr<char, void (*)(void*)> resolved(::realpath(name.c_str(), nullptr), std::free);
-        if (is_regular && resolved == nullptr) fail_of_system(name, "cannot write");
-        if (is_regular) path = resolved.get();
+        is_regular = status.kind == FileStatus::Kind::regular, permissions = status.permissions;
+        if (status.kind == FileStatus::Kind::folder) fail_of_system(name, "cannot write", EISDIR);
+        if (!may_write(name)) fail_of_system(name, "cannot write");
+        if (is_regular && !resolve_links(name, path)) fail_of_system(name, "cannot write");
     }
 };
 
@@ -303,17 +247,17 @@ inline void write_file(std::string const& path, std::span<const std::span<const 
     };
     const io::detail::WrittenFile target(path);
     if (!target.is_regular) {
-        io::Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+        io::Descriptor file = io::Descriptor::write_only(path);
         require(file.is_open());
-        for (const auto part : parts) require(io::write_all(file.number(), part));
+        for (const auto part : parts) require(file.write(part));
         require(file.close());
         return;
     }
     io::TemporaryFile file(target.path);
     require(file.is_open());
-    for (const auto part : parts) require(io::write_all(file.number(), part));
+    for (const auto part : parts) require(file.descriptor().write(part));
     // The new file keeps the permissions of the old one.
-    if (target.exists) require(::fchmod(file.number(), target.permissions) == 0);
+    if (target.exists) require(io::set_permissions(file.descriptor(), target.permissions));
     require(file.replace());
 }
 inline void write_file(std::string const& path, std::string_view text) {

@@ -3,12 +3,6 @@
 #include <primsel/core/csv.hpp>
 #include <primsel/io/file.hpp>
 
-#include <fcntl.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <span>
@@ -24,14 +18,13 @@ class LineFile {
 public:
     /// Opens or creates the file. Throws error if it cannot be written, is a pipe, or is being appended to by another
     /// program.
-    explicit LineFile(std::string path)
-        : path_(std::move(path)), file_(::open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666)) {
+    explicit LineFile(std::string path) : path_(std::move(path)), file_(io::Descriptor::at_end(path_)) {
         if (!file_.is_open()) io::fail_of_system(path_, "cannot write");
+        io::FileStatus status;
+        if (!file_.status(status)) io::fail_of_system(path_, "cannot read");
         // Lines in a pipe that nobody reads would be lost, and writing would block once the pipe is full.
-        struct stat status {};
-        if (::fstat(file_.number(), &status) == 0 && S_ISFIFO(status.st_mode))
-            fail(path_, ": cannot write: it is a pipe");
-        if (::flock(file_.number(), LOCK_EX | LOCK_NB) != 0) {
+        if (status.kind == io::FileStatus::Kind::pipe) fail(path_, ": cannot write: it is a pipe");
+        if (!file_.lock()) {
             if (errno == EWOULDBLOCK) fail(path_, ": another program appends to it");
             io::fail_of_system(path_, "cannot lock");
         }
@@ -46,7 +39,7 @@ public:
 
     /// Shortens the file to its first bytes. Throws error if that fails.
     void cut(std::size_t bytes) {
-        if (bytes_ != bytes && ::ftruncate(file_.number(), static_cast<off_t>(bytes)) != 0) {
+        if (bytes_ != bytes && !file_.resize(bytes)) {
             io::fail_of_system(path_, "cannot shorten");
         }
         bytes_ = bytes;
@@ -54,10 +47,10 @@ public:
     /// Appends the lines, with one call unless the system splits it. Throws error if that fails, for instance on a full
     /// disk, and restores the file's former size.
     void append(std::string_view lines) {
-        if (!io::write_all(file_.number(), std::as_bytes(std::span(lines)))) {
+        if (!file_.write(std::as_bytes(std::span(lines)))) {
             const int reason = errno;
             // If this fails too, the next program that opens the file cuts the incomplete line.
-            [[maybe_unused]] const int ignored = ::ftruncate(file_.number(), static_cast<off_t>(bytes_));
+            (void)file_.resize(bytes_);
             io::fail_of_system(path_, "cannot write", reason);
         }
         bytes_ += lines.size();
@@ -65,16 +58,15 @@ public:
 
 private:
     void read() {
-        struct stat status {};
-        if (::fstat(file_.number(), &status) != 0) io::fail_of_system(path_, "cannot read");
-        if (!S_ISREG(status.st_mode)) return;
-        text_.resize(static_cast<std::size_t>(status.st_size));
-        for (std::size_t done = 0; done < text_.size();) {
-            const ssize_t count = ::pread(file_.number(), text_.data() + done,
-                                          std::min(text_.size() - done, io::bytes_per_call), static_cast<off_t>(done));
-            if (count < 0 && errno != EINTR) io::fail_of_system(path_, "cannot read");
+        io::FileStatus status;
+        if (!file_.status(status)) io::fail_of_system(path_, "cannot read");
+        if (status.kind != io::FileStatus::Kind::regular) return;
+        text_.resize(status.size);
+        for (std::span<char> rest(text_); !rest.empty();) {
+            const std::ptrdiff_t count = file_.read_at(text_.size() - rest.size(), std::as_writable_bytes(rest));
+            if (count < 0) io::fail_of_system(path_, "cannot read");
             if (count == 0) fail(path_, ": became shorter while it was read");
-            if (count > 0) done += static_cast<std::size_t>(count);
+            rest = rest.subspan(static_cast<std::size_t>(count));
         }
         bytes_ = text_.size();
     }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <primsel/core/aligned_buffer.hpp>
+#include <primsel/core/cache_sizes.hpp>
 #include <primsel/core/error.hpp>
 #include <primsel/core/executor.hpp>
 #include <primsel/core/simd.hpp>
@@ -10,8 +11,6 @@
 #include <primsel/gemm/gemm_simd.hpp>
 #include <primsel/machine/evict.hpp>
 #include <primsel/machine/machine.hpp>
-
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -203,15 +202,6 @@ inline double measure_memory(float* src, float* dst) {
     return best;
 }
 
-/// Returns the size of L2 in bytes, or 0 where the system does not say it.
-inline double l2_bytes() {
-#if defined(_SC_LEVEL2_CACHE_SIZE)
-    return std::max(static_cast<double>(::sysconf(_SC_LEVEL2_CACHE_SIZE)), 0.0);
-#else
-    return 0;
-#endif
-}
-
 template <class Arch>
 void measure_threads(Machine& machine, std::size_t count) try {
     machine.threads = static_cast<double>(count);
@@ -288,7 +278,7 @@ Machine measure_machine() {
                     .scalar_flops = 0,
                     .bandwidth = {},
                     .idle_bandwidth = 0,
-                    .l2_bytes = l2_bytes(),
+                    .l2_bytes = static_cast<double>(core::cache_bytes(2)),
                     .threads = 0,
                     .threads_flops = 0,
                     .threads_cache_bandwidth = 0,

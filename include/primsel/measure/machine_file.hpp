@@ -2,6 +2,7 @@
 
 #include <primsel/core/csv.hpp>
 #include <primsel/core/error.hpp>
+#include <primsel/core/usable_threads.hpp>
 #include <primsel/io/cache.hpp>
 #include <primsel/io/file.hpp>
 #include <primsel/learn/machine_about.hpp>
@@ -9,8 +10,6 @@
 #include <primsel/machine/measure_machine.hpp>
 #include <primsel/network/fingerprint.hpp>
 #include <primsel/version.hpp>
-
-#include <unistd.h>
 
 #include <algorithm>
 #include <concepts>
@@ -34,7 +33,7 @@ public:
 
     /// `about`: what else must be the same.
     KeyedFile(std::string_view name, About about, std::string const& directory) : about_(std::move(about)) {
-        about_.emplace("cores", std::to_string(::sysconf(_SC_NPROCESSORS_ONLN)));
+        about_.emplace("cores", std::to_string(core::processors_of_machine()));
         about_.emplace("cpu", cpu_name());
         about_.emplace("version", version);
         if (!directory.empty()) path_ = join(directory, '/', name, '-', fingerprint_of(about_), ".txt");

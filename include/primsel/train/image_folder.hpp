@@ -5,14 +5,9 @@
 #include <primsel/tensor/tensor.hpp>
 #include <primsel/train/data.hpp>
 
-#include <dirent.h>
-#include <sys/stat.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <concepts>
 #include <cstddef>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -22,29 +17,18 @@ namespace primsel::inline PRIMSEL_ABI {
 
 namespace train::detail {
 
-struct FolderCloser {
-    void operator()(DIR* folder) const { ::closedir(folder); }
-};
-
 /// The names in a folder but for those that begin with a dot, in the order of their bytes. Throws error when it cannot
 /// be read.
 [[nodiscard]] inline std::vector<std::string> names_in(std::string const& path) {
-    const std::unique_ptr<DIR, FolderCloser> folder(::opendir(path.c_str()));
-    if (folder == nullptr) io::fail_of_system(path, "cannot read");
     std::vector<std::string> names;
-    for (;;) {
-        errno = 0;
-        const dirent* entry = ::readdir(folder.get());  // NOLINT(concurrency-mt-unsafe): not of one DIR
-        if (entry == nullptr) break;
-        if (entry->d_name[0] != '.') names.emplace_back(entry->d_name);
-    }
-    if (errno != 0) io::fail_of_system(path, "cannot read");
+    if (!io::list_folder(path, names)) io::fail_of_system(path, "cannot read");
+    std::erase_if(names, [](std::string const& name) { return name.starts_with('.'); });
     std::ranges::sort(names);
     return names;
 }
 [[nodiscard]] inline bool is_folder(std::string const& path) {
-    struct stat status {};
-    return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+    io::FileStatus status;
+    return io::status_of(path, status) && status.kind == io::FileStatus::Kind::folder;
 }
 /// Whether the name ends in one of these, in small letters or large.
 [[nodiscard]] inline bool ends_in(std::string_view name, std::vector<std::string> const& endings) {

@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#ifdef __linux__
+
 namespace primsel::inline PRIMSEL_ABI::dynamic::detail {
 
 /// The recent load of each core, from the lines "cpu0 ..." of /proc/stat.
@@ -74,3 +76,5 @@ private:
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI::dynamic::detail
+
+#endif

@@ -11,6 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#ifdef __linux__
+
 namespace primsel::inline PRIMSEL_ABI::dynamic::detail {
 
 /// Sums the system's sensors of energy and power.
@@ -65,3 +67,5 @@ private:
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI::dynamic::detail
+
+#endif

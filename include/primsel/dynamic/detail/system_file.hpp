@@ -4,8 +4,10 @@
 #include <primsel/core/config.hpp>
 #include <primsel/core/read_number.hpp>
 
+#ifdef __linux__
 #include <fcntl.h>
 #include <unistd.h>
+#endif
 
 #include <array>
 #include <bitset>
@@ -16,6 +18,8 @@
 #include <string>
 #include <string_view>
 #include <utility>
+
+#ifdef __linux__
 
 namespace primsel::inline PRIMSEL_ABI::dynamic::detail {
 
@@ -117,3 +121,5 @@ private:
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI::dynamic::detail
+
+#endif
