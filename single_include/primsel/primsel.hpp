@@ -34,9 +34,13 @@
 #error "primsel: C++20 is needed: compile with -std=c++20 or newer"
 #elif defined(min) || defined(max)
 #error "primsel: min or max is a macro: define NOMINMAX before <windows.h>, or include primsel before it"
+#elif defined(__wasm__)
+#ifndef __wasm_simd128__
+#error "primsel: WebAssembly is supported with vectors only: compile with -msimd128"
+#endif
 #elif !(defined(__x86_64__) || defined(__aarch64__)) || __SIZEOF_POINTER__ != 8 || \
     __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
-#error "primsel: this processor is not supported (64-bit x86 and little-endian 64-bit ARM are: x86-64 and aarch64)"
+#error "primsel: this processor is not supported (x86-64, little-endian aarch64 and WebAssembly are)"
 #endif
 
 // Whether the system makes copies of a process.
@@ -63,8 +67,10 @@
 #define PRIMSEL_DETAIL_LEVEL sve
 #elif defined(__aarch64__)
 #define PRIMSEL_DETAIL_LEVEL neon64
+#elif defined(__wasm__)
+#define PRIMSEL_DETAIL_LEVEL wasm
 #else
-#error "primsel: this instruction set is not supported yet (x86-64 and aarch64 are)"
+#error "primsel: this instruction set is not supported yet (x86-64, aarch64 and WebAssembly are)"
 #endif
 
 // Macros that give 1 for a macro defined as 1 and else 0, and the hexadecimal digit of four such macros.
@@ -111,6 +117,11 @@
                         PRIMSEL_DETAIL_DIGIT(__AVX512BITALG__, __AVX512VPOPCNTDQ__, __AVX512BF16__, __AVX512FP16__), \
                         PRIMSEL_DETAIL_DIGIT(__GFNI__, __ADX__, __APX_F__, __AVX10_1__),                             \
                         PRIMSEL_DETAIL_DIGIT(__AVXVNNIINT8__, __AVXVNNIINT16__, __AVXNECONVERT__, __AVX10_2__))
+#elif defined(__wasm__)
+#define PRIMSEL_ARCH_NAME                                                                                              \
+    PRIMSEL_DETAIL_NAME(PRIMSEL_DETAIL_LEVEL,                                                                          \
+                        PRIMSEL_DETAIL_DIGIT(__FAST_MATH__, __wasm_relaxed_simd__, __wasm_fp16__, __wasm_atomics__), , \
+                        , , , , , , , )
 #else
 #ifdef __ARM_FEATURE_SVE_BITS
 #define PRIMSEL_DETAIL_SVE_BITS __ARM_FEATURE_SVE_BITS
@@ -1537,7 +1548,7 @@ struct Shape {
 /// values that an element sums. A sum of a few such numbers fits an int. max_floats bounds the floats of a tensor with
 /// all images of a batch, and of a layer's intermediate results. A small multiple of it, in bytes, fits a size_t.
 inline constexpr int max_extent = 1 << 29;
-inline constexpr std::int64_t max_floats = std::int64_t{1} << 45;
+inline constexpr std::int64_t max_floats = std::int64_t{1} << (sizeof(std::size_t) == 8 ? 45 : 26);
 
 /// Returns the product of non-negative factors, or max_floats + 1 where it exceeds max_floats.
 [[nodiscard]] constexpr std::int64_t bounded_product(std::initializer_list<std::int64_t> factors) {
@@ -9505,7 +9516,8 @@ private:
         return elements * entry.element_bytes;
     }
     /// No layout and no primitive needs more (see max_floats); a size that wrapped around is nearly always beyond it.
-    static constexpr std::size_t most_elements = static_cast<std::size_t>(max_floats) << 10;
+    static constexpr std::size_t most_elements = static_cast<std::size_t>(max_floats)
+                                                 << (sizeof(std::size_t) == 8 ? 10 : 3);
 
     /// A tensor of the arena, alive from the step that writes it, the next one, to the last that reads it.
     std::size_t book(std::size_t bytes, std::size_t image_bytes = 0) {
@@ -13951,6 +13963,14 @@ using KernelsFor = typename engine::ChooseKernels<Net>::type;
 #pragma GCC diagnostic ignored "-Wuninitialized"
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
+#if defined(__wasm__)
+// xsimd looks for vectors of WebAssembly only where Emscripten is the compiler.
+#include <xsimd/config/xsimd_config.hpp>
+#undef XSIMD_WITH_WASM
+#undef XSIMD_NO_SUPPORTED_ARCHITECTURE
+#define XSIMD_WITH_WASM 1
+#include <wasm_simd128.h>
+#endif
 #include <xsimd/xsimd.hpp>
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic pop
@@ -14011,7 +14031,11 @@ PRIMSEL_INLINE Floats<Arch> fma(Floats<Arch> const& a, Floats<Arch> const& b, Fl
     // xsimd 8.1 multiplies and adds here, and clang does not fuse the two.
     if constexpr (lanes<Arch> == 16) return Floats<Arch>(_mm512_fmadd_ps(a, b, c));
 #endif
+#if defined(__wasm_relaxed_simd__)
+    return Floats<Arch>(wasm_f32x4_relaxed_madd(a, b, c));
+#else
     return xsimd::fma(a, b, c);
+#endif
 }
 
 /// Whether half vectors can be multiplied, which takes half as long where vectors are computed in halves (Zen 4).
@@ -14062,6 +14086,8 @@ PRIMSEL_INLINE Floats<Arch> max(Floats<Arch> const& a, Floats<Arch> const& b) {
 #endif
 #if defined(__x86_64__)
     if constexpr (lanes<Arch> == 4) return Floats<Arch>(_mm_max_ps(a, b));
+#elif defined(__wasm__)
+    return Floats<Arch>(wasm_f32x4_pmax(b, a));
 #else
     return xsimd::select(a > b, a, b);
 #endif
@@ -14077,6 +14103,8 @@ PRIMSEL_INLINE Floats<Arch> min(Floats<Arch> const& a, Floats<Arch> const& b) {
 #endif
 #if defined(__x86_64__)
     if constexpr (lanes<Arch> == 4) return Floats<Arch>(_mm_min_ps(a, b));
+#elif defined(__wasm__)
+    return Floats<Arch>(wasm_f32x4_pmin(b, a));
 #else
     return xsimd::select(a < b, a, b);
 #endif
@@ -14107,6 +14135,8 @@ template <class Arch>
 PRIMSEL_INLINE Floats<Arch> nearest_integer(Floats<Arch> const& x) {
 #if defined(__aarch64__)
     return Floats<Arch>(vrndnq_f32(x));  // xsimd 8.1 adds and subtracts a large number
+#elif defined(__wasm__)
+    return Floats<Arch>(wasm_f32x4_nearest(x));
 #else
     return xsimd::nearbyint(x);
 #endif
@@ -14196,7 +14226,7 @@ PRIMSEL_INLINE Floats<Arch> rounded_product(Floats<Arch> const& a, Floats<Arch> 
     typename Floats<Arch>::register_type product = a * b;
 #if defined(__x86_64__)
     asm("" : "+v"(product));
-#else
+#elif defined(__aarch64__)
     asm("" : "+w"(product));
 #endif
     return Floats<Arch>(product);
@@ -20040,6 +20070,9 @@ PRIMSEL_INLINE Floats<Arch> load_int8(const std::int8_t* src) {
         // Each byte becomes the uppermost of a word.
         const __m128i bytes = _mm_cvtsi32_si128(four), pairs = _mm_unpacklo_epi8(bytes, bytes);
         return Floats<Arch>(_mm_cvtepi32_ps(_mm_srai_epi32(_mm_unpacklo_epi16(pairs, pairs), 24)));
+#elif defined(__wasm__)
+        const v128_t words = wasm_i16x8_extend_low_i8x16(wasm_i32x4_splat(four));
+        return Floats<Arch>(wasm_f32x4_convert_i32x4(wasm_i32x4_extend_low_i16x8(words)));
 #elif defined(__aarch64__)
         const int8x8_t bytes = vreinterpret_s8_s32(vdup_n_s32(four));
         return Floats<Arch>(vcvtq_f32_s32(vmovl_s16(vget_low_s16(vmovl_s8(bytes)))));
@@ -36000,8 +36033,7 @@ public:
 
     Descriptor() = default;
     explicit Descriptor(Handle handle) : handle_(handle) {}
-    Descriptor(Descriptor&& other) noexcept
-        : handle_(std::exchange(other.handle_, core::windows::invalid_handle())) {}
+    Descriptor(Descriptor&& other) noexcept : handle_(std::exchange(other.handle_, core::windows::invalid_handle())) {}
     Descriptor& operator=(Descriptor&& other) noexcept {
         std::swap(handle_, other.handle_);
         return *this;
@@ -36033,9 +36065,7 @@ public:
     [[nodiscard]] bool is_open() const { return handle_ != core::windows::invalid_handle(); }
     [[nodiscard]] Handle handle() const { return handle_; }
     /// Closes the file. False if data written earlier is lost.
-    bool close() {
-        return !is_open() || ::CloseHandle(std::exchange(handle_, core::windows::invalid_handle())) != 0;
-    }
+    bool close() { return !is_open() || ::CloseHandle(std::exchange(handle_, core::windows::invalid_handle())) != 0; }
 
     [[nodiscard]] bool status(FileStatus& status) const {
         constexpr unsigned long unknown = 0, disk = 1, pipe = 3;
@@ -36056,12 +36086,13 @@ public:
         status.names = found.links;
         return true;
     }
-    /// Reads up to as many bytes as there is room for, from `offset` on. Returns their number, 0 at the end of the file,
-    /// or -1 if it fails.
+    /// Reads up to as many bytes as there is room for, from `offset` on. Returns their number, 0 at the end of the
+    /// file, or -1 if it fails.
     [[nodiscard]] std::ptrdiff_t read_at(std::size_t offset, std::span<std::byte> room) const {
         constexpr unsigned long end_of_file = 38;
         detail::WindowsOverlapped place{};
-        place.offset_low = static_cast<std::uint32_t>(offset), place.offset_high = static_cast<std::uint32_t>(offset >> 32);
+        place.offset_low = static_cast<std::uint32_t>(offset),
+        place.offset_high = static_cast<std::uint32_t>(offset >> 32);
         unsigned long count = 0;
         if (::ReadFile(handle_, room.data(), static_cast<unsigned long>(std::min(room.size(), bytes_per_call)), &count,
                        reinterpret_cast<_OVERLAPPED*>(&place)) == 0 &&
@@ -36102,7 +36133,8 @@ public:
 private:
     static Descriptor open(std::string const& path, unsigned long access, unsigned long share, unsigned long how) {
         const std::wstring name = core::windows::wide(path);
-        Descriptor file(::CreateFileW(name.c_str(), access, share, nullptr, how, core::windows::backup_semantics, nullptr));
+        Descriptor file(
+            ::CreateFileW(name.c_str(), access, share, nullptr, how, core::windows::backup_semantics, nullptr));
         if (!file.is_open()) core::windows::leave_errno();
         return file;
     }
@@ -36200,12 +36232,12 @@ public:
         status = status_of(found);
         return true;
     }
-    /// Reads up to as many bytes as there is room for, from `offset` on. Returns their number, 0 at the end of the file,
-    /// or -1 if it fails.
+    /// Reads up to as many bytes as there is room for, from `offset` on. Returns their number, 0 at the end of the
+    /// file, or -1 if it fails.
     [[nodiscard]] std::ptrdiff_t read_at(std::size_t offset, std::span<std::byte> room) const {
         for (;;) {
-            const auto count = ::pread(handle_, room.data(), std::min(room.size(), bytes_per_call),
-                                       static_cast<off_t>(offset));
+            const auto count =
+                ::pread(handle_, room.data(), std::min(room.size(), bytes_per_call), static_cast<off_t>(offset));
             if (count >= 0 || errno != EINTR) return static_cast<std::ptrdiff_t>(count);
         }
     }
@@ -36283,10 +36315,14 @@ inline bool remove_file(std::string const& path) { return ::unlink(path.c_str())
 }
 /// Sets `resolved` to the path of the file itself where `path` names links to it.
 [[nodiscard]] inline bool resolve_links(std::string const& path, std::string& resolved) {
+#if defined(__wasm__)
+    resolved = path;
+#else
     char* const name = ::realpath(path.c_str(), nullptr);
     if (name == nullptr) return false;
     resolved = name;
     std::free(name);
+#endif
     return true;
 }
 /// Whether this program may write to a file that there is.
@@ -36310,8 +36346,8 @@ inline bool remove_file(std::string const& path) { return ::unlink(path.c_str())
 
 #endif
 
-/// Opens a new file for writing in the folder of a file, which has no name until link_unnamed gives it one, and vanishes
-/// if its writer is killed. Not open where the system has no such files: only Linux has.
+/// Opens a new file for writing in the folder of a file, which has no name until link_unnamed gives it one, and
+/// vanishes if its writer is killed. Not open where the system has no such files: only Linux has.
 [[nodiscard]] inline Descriptor open_unnamed([[maybe_unused]] std::string const& folder) {
 #if defined(__linux__) && defined(O_TMPFILE)
     // It gets its name through /proc.
@@ -36321,7 +36357,8 @@ inline bool remove_file(std::string const& path) { return ::unlink(path.c_str())
 #endif
     return Descriptor();
 }
-[[nodiscard]] inline bool link_unnamed([[maybe_unused]] Descriptor const& file, [[maybe_unused]] std::string const& name) {
+[[nodiscard]] inline bool link_unnamed([[maybe_unused]] Descriptor const& file,
+                                       [[maybe_unused]] std::string const& name) {
 #if defined(__linux__) && defined(O_TMPFILE)
     const std::string open = "/proc/self/fd/" + std::to_string(file.handle());
     return ::linkat(AT_FDCWD, open.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0;
@@ -36350,7 +36387,9 @@ inline void remove_if_left([[maybe_unused]] std::string const& path) {
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <new>
 #include <span>
@@ -36361,8 +36400,10 @@ inline void remove_if_left([[maybe_unused]] std::string const& path) {
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// The default limit of a file's size in bytes: 64 GiB.
-inline constexpr std::size_t file_size_limit = std::size_t{1} << 36;
+/// The default limit of a file's size in bytes: 64 GiB, or as many as a size_t counts.
+inline constexpr std::size_t file_size_limit = sizeof(std::size_t) == 8
+                                                   ? static_cast<std::size_t>(std::uint64_t{1} << 36)
+                                                   : std::numeric_limits<std::size_t>::max();
 
 namespace io {
 
@@ -37557,7 +37598,7 @@ template <class File>
     if (header_bytes > rest) {
         fail(file.name, ": the header has ", header_bytes, " bytes, but only ", rest, " are there");
     }
-    return file.text(size_bytes, header_bytes);
+    return file.text(size_bytes, static_cast<std::size_t>(header_bytes));
 }
 
 [[nodiscard]] inline JsonCursor parse_header(std::string const& name, std::string_view text) {

@@ -51,7 +51,9 @@ PRIMSEL_INLINE Floats<Arch> load_wide(const bfloat16* src) {
         return Floats<Arch>(_mm_castsi128_ps(_mm_unpacklo_epi16(_mm_setzero_si128(), halves)));
     }
 #endif
-#if defined(__aarch64__)
+#if defined(__wasm__)
+    if constexpr (lanes<Arch> == 4) return Floats<Arch>(wasm_i32x4_shl(wasm_u32x4_load16x4(src), 16));
+#elif defined(__aarch64__)
     if constexpr (lanes<Arch> == 4) {
         return Floats<Arch>(vreinterpretq_f32_u32(vshll_n_u16(vld1_u16(&src->bits), 16)));
     }

@@ -15,9 +15,13 @@
 #error "primsel: C++20 is needed: compile with -std=c++20 or newer"
 #elif defined(min) || defined(max)
 #error "primsel: min or max is a macro: define NOMINMAX before <windows.h>, or include primsel before it"
+#elif defined(__wasm__)
+#ifndef __wasm_simd128__
+#error "primsel: WebAssembly is supported with vectors only: compile with -msimd128"
+#endif
 #elif !(defined(__x86_64__) || defined(__aarch64__)) || __SIZEOF_POINTER__ != 8 || \
     __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
-#error "primsel: this processor is not supported (64-bit x86 and little-endian 64-bit ARM are: x86-64 and aarch64)"
+#error "primsel: this processor is not supported (x86-64, little-endian aarch64 and WebAssembly are)"
 #endif
 
 // Whether the system makes copies of a process.
@@ -44,8 +48,10 @@
 #define PRIMSEL_DETAIL_LEVEL sve
 #elif defined(__aarch64__)
 #define PRIMSEL_DETAIL_LEVEL neon64
+#elif defined(__wasm__)
+#define PRIMSEL_DETAIL_LEVEL wasm
 #else
-#error "primsel: this instruction set is not supported yet (x86-64 and aarch64 are)"
+#error "primsel: this instruction set is not supported yet (x86-64, aarch64 and WebAssembly are)"
 #endif
 
 // Macros that give 1 for a macro defined as 1 and else 0, and the hexadecimal digit of four such macros.
@@ -92,6 +98,11 @@
                         PRIMSEL_DETAIL_DIGIT(__AVX512BITALG__, __AVX512VPOPCNTDQ__, __AVX512BF16__, __AVX512FP16__), \
                         PRIMSEL_DETAIL_DIGIT(__GFNI__, __ADX__, __APX_F__, __AVX10_1__),                             \
                         PRIMSEL_DETAIL_DIGIT(__AVXVNNIINT8__, __AVXVNNIINT16__, __AVXNECONVERT__, __AVX10_2__))
+#elif defined(__wasm__)
+#define PRIMSEL_ARCH_NAME                                                                                              \
+    PRIMSEL_DETAIL_NAME(PRIMSEL_DETAIL_LEVEL,                                                                          \
+                        PRIMSEL_DETAIL_DIGIT(__FAST_MATH__, __wasm_relaxed_simd__, __wasm_fp16__, __wasm_atomics__), , \
+                        , , , , , , , )
 #else
 #ifdef __ARM_FEATURE_SVE_BITS
 #define PRIMSEL_DETAIL_SVE_BITS __ARM_FEATURE_SVE_BITS

@@ -16,6 +16,14 @@
 #pragma GCC diagnostic ignored "-Wuninitialized"
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
+#if defined(__wasm__)
+// xsimd looks for vectors of WebAssembly only where Emscripten is the compiler.
+#include <xsimd/config/xsimd_config.hpp>
+#undef XSIMD_WITH_WASM
+#undef XSIMD_NO_SUPPORTED_ARCHITECTURE
+#define XSIMD_WITH_WASM 1
+#include <wasm_simd128.h>
+#endif
 #include <xsimd/xsimd.hpp>
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic pop
@@ -76,7 +84,11 @@ PRIMSEL_INLINE Floats<Arch> fma(Floats<Arch> const& a, Floats<Arch> const& b, Fl
     // xsimd 8.1 multiplies and adds here, and clang does not fuse the two.
     if constexpr (lanes<Arch> == 16) return Floats<Arch>(_mm512_fmadd_ps(a, b, c));
 #endif
+#if defined(__wasm_relaxed_simd__)
+    return Floats<Arch>(wasm_f32x4_relaxed_madd(a, b, c));
+#else
     return xsimd::fma(a, b, c);
+#endif
 }
 
 /// Whether half vectors can be multiplied, which takes half as long where vectors are computed in halves (Zen 4).
@@ -127,6 +139,8 @@ PRIMSEL_INLINE Floats<Arch> max(Floats<Arch> const& a, Floats<Arch> const& b) {
 #endif
 #if defined(__x86_64__)
     if constexpr (lanes<Arch> == 4) return Floats<Arch>(_mm_max_ps(a, b));
+#elif defined(__wasm__)
+    return Floats<Arch>(wasm_f32x4_pmax(b, a));
 #else
     return xsimd::select(a > b, a, b);
 #endif
@@ -142,6 +156,8 @@ PRIMSEL_INLINE Floats<Arch> min(Floats<Arch> const& a, Floats<Arch> const& b) {
 #endif
 #if defined(__x86_64__)
     if constexpr (lanes<Arch> == 4) return Floats<Arch>(_mm_min_ps(a, b));
+#elif defined(__wasm__)
+    return Floats<Arch>(wasm_f32x4_pmin(b, a));
 #else
     return xsimd::select(a < b, a, b);
 #endif
@@ -172,6 +188,8 @@ template <class Arch>
 PRIMSEL_INLINE Floats<Arch> nearest_integer(Floats<Arch> const& x) {
 #if defined(__aarch64__)
     return Floats<Arch>(vrndnq_f32(x));  // xsimd 8.1 adds and subtracts a large number
+#elif defined(__wasm__)
+    return Floats<Arch>(wasm_f32x4_nearest(x));
 #else
     return xsimd::nearbyint(x);
 #endif
@@ -261,7 +279,7 @@ PRIMSEL_INLINE Floats<Arch> rounded_product(Floats<Arch> const& a, Floats<Arch> 
     typename Floats<Arch>::register_type product = a * b;
 #if defined(__x86_64__)
     asm("" : "+v"(product));
-#else
+#elif defined(__aarch64__)
     asm("" : "+w"(product));
 #endif
     return Floats<Arch>(product);

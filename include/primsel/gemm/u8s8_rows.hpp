@@ -18,9 +18,11 @@
 
 namespace primsel::inline PRIMSEL_ABI::gemm {
 
-/// Whether rows of bytes must be widened to 16 bits: x86 without dot products of four.
+/// Whether rows of bytes must be widened to 16 bits: x86 without dot products of four, and WebAssembly.
 inline constexpr bool widens_bytes =
-#if defined(__SSE2__) && !defined(__AVX512VNNI__) && !defined(__AVXVNNI__)
+#if defined(__wasm__)
+    true;
+#elif defined(__SSE2__) && !defined(__AVX512VNNI__) && !defined(__AVXVNNI__)
     !PRIMSEL_HAS_AMX;
 #else
     false;
@@ -37,11 +39,21 @@ PRIMSEL_INLINE std::int32_t word_at(const void* at) {
     return word;
 }
 
-#if defined(__SSE2__)
+#if defined(__SSE2__) || defined(__wasm__)
 /// Vectors of 32-bit integers, as wide as those of floats. dot_4 adds the products of four 8-bit numbers, dot_2 those
 /// of two 16-bit ones; load_wide makes 16-bit numbers of bytes.
 template <int lanes>
 struct Integers {
+#if defined(__wasm__)
+    using Vector = v128_t;
+    PRIMSEL_INLINE static Vector load(const void* src) { return wasm_v128_load(src); }
+    PRIMSEL_INLINE static Vector load_wide(const void* src) { return wasm_i16x8_load8x8(src); }
+    PRIMSEL_INLINE static void store(void* dst, Vector value) { wasm_v128_store(dst, value); }
+    PRIMSEL_INLINE static Vector broadcast(std::int32_t value) { return wasm_i32x4_splat(value); }
+    PRIMSEL_INLINE static Vector dot_2(Vector sum, Vector a, Vector b) {
+        return wasm_i32x4_add(sum, wasm_i32x4_dot_i16x8(a, b));
+    }
+#else
     using Vector = __m128i;
     PRIMSEL_INLINE static Vector load(const void* src) { return _mm_loadu_si128(static_cast<const Vector*>(src)); }
     PRIMSEL_INLINE static Vector load_wide(const void* src) {
@@ -57,6 +69,7 @@ struct Integers {
     PRIMSEL_INLINE static Vector dot_4(Vector sum, Vector a, Vector b) { return _mm_dpbusd_epi32(sum, a, b); }
 #elif defined(__AVXVNNI__)
     PRIMSEL_INLINE static Vector dot_4(Vector sum, Vector a, Vector b) { return _mm_dpbusd_avx_epi32(sum, a, b); }
+#endif
 #endif
 };
 #if defined(__AVX2__)
@@ -300,7 +313,7 @@ void multiply(U8S8Rows const& t, int rows, [[maybe_unused]] core::AmxTiles tiles
 #if PRIMSEL_HAS_AMX
     if (tiles.rows != 0) return detail::amx_tiles<detail::U8S8Tiles>(t, rows, tiles, sums);
 #endif
-#if defined(__SSE2__)
+#if defined(__SSE2__) || defined(__wasm__)
     detail::dot_tiles<detail::U8S8Words<detail::Integers<detail::integer_lanes<Arch>>>>(t, rows, sums);
 #elif defined(__ARM_FEATURE_DOTPROD)
     detail::multiply_signed(t, rows, sums);

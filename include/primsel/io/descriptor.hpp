@@ -80,8 +80,7 @@ public:
 
     Descriptor() = default;
     explicit Descriptor(Handle handle) : handle_(handle) {}
-    Descriptor(Descriptor&& other) noexcept
-        : handle_(std::exchange(other.handle_, core::windows::invalid_handle())) {}
+    Descriptor(Descriptor&& other) noexcept : handle_(std::exchange(other.handle_, core::windows::invalid_handle())) {}
     Descriptor& operator=(Descriptor&& other) noexcept {
         std::swap(handle_, other.handle_);
         return *this;
@@ -113,9 +112,7 @@ public:
     [[nodiscard]] bool is_open() const { return handle_ != core::windows::invalid_handle(); }
     [[nodiscard]] Handle handle() const { return handle_; }
     /// Closes the file. False if data written earlier is lost.
-    bool close() {
-        return !is_open() || ::CloseHandle(std::exchange(handle_, core::windows::invalid_handle())) != 0;
-    }
+    bool close() { return !is_open() || ::CloseHandle(std::exchange(handle_, core::windows::invalid_handle())) != 0; }
 
     [[nodiscard]] bool status(FileStatus& status) const {
         constexpr unsigned long unknown = 0, disk = 1, pipe = 3;
@@ -136,12 +133,13 @@ public:
         status.names = found.links;
         return true;
     }
-    /// Reads up to as many bytes as there is room for, from `offset` on. Returns their number, 0 at the end of the file,
-    /// or -1 if it fails.
+    /// Reads up to as many bytes as there is room for, from `offset` on. Returns their number, 0 at the end of the
+    /// file, or -1 if it fails.
     [[nodiscard]] std::ptrdiff_t read_at(std::size_t offset, std::span<std::byte> room) const {
         constexpr unsigned long end_of_file = 38;
         detail::WindowsOverlapped place{};
-        place.offset_low = static_cast<std::uint32_t>(offset), place.offset_high = static_cast<std::uint32_t>(offset >> 32);
+        place.offset_low = static_cast<std::uint32_t>(offset),
+        place.offset_high = static_cast<std::uint32_t>(offset >> 32);
         unsigned long count = 0;
         if (::ReadFile(handle_, room.data(), static_cast<unsigned long>(std::min(room.size(), bytes_per_call)), &count,
                        reinterpret_cast<_OVERLAPPED*>(&place)) == 0 &&
@@ -182,7 +180,8 @@ public:
 private:
     static Descriptor open(std::string const& path, unsigned long access, unsigned long share, unsigned long how) {
         const std::wstring name = core::windows::wide(path);
-        Descriptor file(::CreateFileW(name.c_str(), access, share, nullptr, how, core::windows::backup_semantics, nullptr));
+        Descriptor file(
+            ::CreateFileW(name.c_str(), access, share, nullptr, how, core::windows::backup_semantics, nullptr));
         if (!file.is_open()) core::windows::leave_errno();
         return file;
     }
@@ -280,12 +279,12 @@ public:
         status = status_of(found);
         return true;
     }
-    /// Reads up to as many bytes as there is room for, from `offset` on. Returns their number, 0 at the end of the file,
-    /// or -1 if it fails.
+    /// Reads up to as many bytes as there is room for, from `offset` on. Returns their number, 0 at the end of the
+    /// file, or -1 if it fails.
     [[nodiscard]] std::ptrdiff_t read_at(std::size_t offset, std::span<std::byte> room) const {
         for (;;) {
-            const auto count = ::pread(handle_, room.data(), std::min(room.size(), bytes_per_call),
-                                       static_cast<off_t>(offset));
+            const auto count =
+                ::pread(handle_, room.data(), std::min(room.size(), bytes_per_call), static_cast<off_t>(offset));
             if (count >= 0 || errno != EINTR) return static_cast<std::ptrdiff_t>(count);
         }
     }
@@ -363,10 +362,14 @@ inline bool remove_file(std::string const& path) { return ::unlink(path.c_str())
 }
 /// Sets `resolved` to the path of the file itself where `path` names links to it.
 [[nodiscard]] inline bool resolve_links(std::string const& path, std::string& resolved) {
+#if defined(__wasm__)
+    resolved = path;
+#else
     char* const name = ::realpath(path.c_str(), nullptr);
     if (name == nullptr) return false;
     resolved = name;
     std::free(name);
+#endif
     return true;
 }
 /// Whether this program may write to a file that there is.
@@ -390,8 +393,8 @@ inline bool remove_file(std::string const& path) { return ::unlink(path.c_str())
 
 #endif
 
-/// Opens a new file for writing in the folder of a file, which has no name until link_unnamed gives it one, and vanishes
-/// if its writer is killed. Not open where the system has no such files: only Linux has.
+/// Opens a new file for writing in the folder of a file, which has no name until link_unnamed gives it one, and
+/// vanishes if its writer is killed. Not open where the system has no such files: only Linux has.
 [[nodiscard]] inline Descriptor open_unnamed([[maybe_unused]] std::string const& folder) {
 #if defined(__linux__) && defined(O_TMPFILE)
     // It gets its name through /proc.
@@ -401,7 +404,8 @@ inline bool remove_file(std::string const& path) { return ::unlink(path.c_str())
 #endif
     return Descriptor();
 }
-[[nodiscard]] inline bool link_unnamed([[maybe_unused]] Descriptor const& file, [[maybe_unused]] std::string const& name) {
+[[nodiscard]] inline bool link_unnamed([[maybe_unused]] Descriptor const& file,
+                                       [[maybe_unused]] std::string const& name) {
 #if defined(__linux__) && defined(O_TMPFILE)
     const std::string open = "/proc/self/fd/" + std::to_string(file.handle());
     return ::linkat(AT_FDCWD, open.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0;

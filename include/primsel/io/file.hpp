@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <new>
 #include <span>
@@ -18,8 +20,10 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// The default limit of a file's size in bytes: 64 GiB.
-inline constexpr std::size_t file_size_limit = std::size_t{1} << 36;
+/// The default limit of a file's size in bytes: 64 GiB, or as many as a size_t counts.
+inline constexpr std::size_t file_size_limit = sizeof(std::size_t) == 8
+                                                   ? static_cast<std::size_t>(std::uint64_t{1} << 36)
+                                                   : std::numeric_limits<std::size_t>::max();
 
 namespace io {
 

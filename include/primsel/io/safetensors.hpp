@@ -238,7 +238,7 @@ template <class File>
     if (header_bytes > rest) {
         fail(file.name, ": the header has ", header_bytes, " bytes, but only ", rest, " are there");
     }
-    return file.text(size_bytes, header_bytes);
+    return file.text(size_bytes, static_cast<std::size_t>(header_bytes));
 }
 
 [[nodiscard]] inline JsonCursor parse_header(std::string const& name, std::string_view text) {
