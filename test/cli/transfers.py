@@ -53,6 +53,20 @@ class Transfer(Profiles):
         for words in ("primitives on 6 other rows, transferred", "all, as the model was: ", "by 54 rows"):
             self.assertIn(words, text)
 
+    def test_published_networks_are_fine_tuned(self):
+        self.measure(60, seed=3, slower=3)
+        self.write(self.folder / "few.csv", rows=60)
+        perceptron = self.folder / "perceptron.model"
+        for kind in ("nn1", "nn2"):
+            fitted = self.json("fit", "--data", self.folder / "few.csv", "--model", kind, "--out", perceptron)
+            self.assertEqual((fitted["model"], fitted["primitives"]["rows"]), (kind, 48))
+            part = self.json("transfer", "--model", perceptron, "--data", self.data, "--out", self.out)["primitives"]
+            self.assertEqual((part["rows"], part["method"], part["unknown"]), (54, "fine-tuned", []))
+            self.assertGreater(part["direct"]["mdrae"], 0.5)  # three times too fast
+            self.assertLess(part["test"]["mdrae"], 0.8 * part["direct"]["mdrae"], kind)
+        self.refuse(1, ["gp.model", "is no perceptron (nn1, nn2, mlp)"], "transfer", "--model", self.source, "--data", self.data,
+                    "--out", self.out, "--method", "fine-tuned")
+
     def test_deterministic(self):
         self.measure(60, seed=3, slower=3)
         self.transfer()
