@@ -24,12 +24,15 @@ ps::TrainingOptions training_of(Options const& options) {
             .seed = options.seed};
 }
 std::string file_of(Subject const& subject, Options const& options, const char* kind) {
-    return ps::join(options.out, '/', options.cifar.empty() ? "" : "cifar-", subject.name, '-', options.seed, kind);
+    const std::string size = options.pixels == 32 ? "" : ps::join(options.pixels, "px-");
+    const std::string width = options.width == 64 ? "" : ps::join(options.width, "ch-");
+    return ps::join(options.out, '/', options.cifar.empty() ? "" : "cifar-", size, width, subject.name, '-',
+                    options.seed, kind);
 }
 /// The training set, in two parts, which refer to it.
 struct TrainingSet {
     explicit TrainingSet(Options const& options)
-        : images(options.data, options.cifar, Images::Part::train, options.images),
+        : images(options.data, options.cifar, Images::Part::train, options.images, options.pixels),
           parts(ps::split(images, held_back, options.seed)),
           normalise(ps::normalisation(parts.train)) {}
     Images images;
@@ -126,7 +129,7 @@ void train_at_once(Subject& subject, Options const& options) {
 
 std::vector<Judged> judge(Subject const& subject, Options const& options) {
     const TrainingSet set(options);
-    const Images test(options.data, options.cifar, Images::Part::test, options.test_images);
+    const Images test(options.data, options.cifar, Images::Part::test, options.test_images, options.pixels);
     const Subject many = in_batches(subject);
     ps::dynamic::DynamicEngine<> engine(many.graph, subject.weights, many.configurations);
     std::vector<Judged> results;

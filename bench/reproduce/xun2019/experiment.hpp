@@ -17,6 +17,9 @@ struct Options {
     std::string data = "/usr/share/datasets/fashion-mnist", out = "xun2019";
     /// The folder of CIFAR-10's files; empty: Fashion-MNIST is trained with.
     std::string cifar;
+    /// Channels of each convolution, and the size of the images that are trained with: 32, or 16 by means of 2 x 2
+    /// pixels.
+    int width = 64, pixels = 32;
     /// The epochs of each step, and of a training at once; 0: as many as all steps have together.
     std::int64_t epochs = 2, epochs_at_once = 3;
     std::size_t images = 0, test_images = 0;

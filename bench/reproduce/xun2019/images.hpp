@@ -8,6 +8,7 @@
 #include <primsel/train/cifar.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <string>
 #include <utility>
@@ -54,20 +55,29 @@ public:
     enum class Part { train, test };
 
     /// Reads CIFAR-10's binary version if its folder is given, otherwise Fashion-MNIST's. count: how many of the first
-    /// images; 0: all. Throws error for other files.
-    Images(std::string const& fashion, std::string const& cifar, Part part, std::size_t count)
-        : images_(cifar.empty() ? Either(PaddedImages(fashion, part == Part::train ? "train" : "t10k", count))
+    /// images; 0: all. pixels: 32, or 16 for the means of 2 x 2 pixels. Throws error for other files.
+    Images(std::string const& fashion, std::string const& cifar, Part part, std::size_t count, int pixels)
+        : pixels_(pixels),
+          images_(cifar.empty() ? Either(PaddedImages(fashion, part == Part::train ? "train" : "t10k", count))
                                 : Either(of_cifar(cifar, part, count))) {}
     [[nodiscard]] std::size_t size() const {
         return std::visit([](auto const& images) { return images.size(); }, images_);
     }
-    [[nodiscard]] primsel::Shape shape() const { return {3, 32, 32}; }
+    [[nodiscard]] primsel::Shape shape() const { return {3, pixels_, pixels_}; }
     [[nodiscard]] int classes() const { return 10; }
     [[nodiscard]] int label(std::size_t i) const {
         return std::visit([i](auto const& images) { return images.label(i); }, images_);
     }
     void read(std::size_t i, float* dst) const {
-        std::visit([=](auto const& images) { images.read(i, dst); }, images_);
+        if (pixels_ == 32) return std::visit([=](auto const& images) { images.read(i, dst); }, images_);
+        std::array<float, std::size_t{3} * 32 * 32> whole;
+        std::visit([&](auto const& images) { images.read(i, whole.data()); }, images_);
+        for (std::size_t row = 0; row < 3 * 16; ++row) {
+            const float* above = whole.data() + row * 64;
+            for (std::size_t x = 0; x < 32; x += 2) {
+                *dst++ = (above[x] + above[x + 1] + above[32 + x] + above[32 + x + 1]) / 4;
+            }
+        }
     }
 
 private:
@@ -87,6 +97,7 @@ private:
         return images;
     }
 
+    int pixels_;
     Either images_;
 };
 

@@ -19,7 +19,7 @@
 namespace reproduce {
 namespace {
 
-Subject table_2(std::string name) { return in_groups(std::move(name), WholeAlexNet::graph(), 4); }
+Subject table_2(std::string name) { return in_groups(std::move(name), table_2_graph(), 4); }
 
 /// The options of the comparison of table III: fewer images and epochs, in files of their own. The rate is lower,
 /// because undivided layers, which sum up four times as many channels, diverge at the rate of the groups.
@@ -27,16 +27,19 @@ Options small(Options options) {
     options.images = 18000;
     options.learning_rate /= 4;
     options.epochs = 1, options.epochs_at_once = 2;
+    options.width = 64, options.pixels = 32;
     return options;
 }
 
 /// One network, so that several processes can share the work.
 void train_only(Options const& options) {
     const Options few = small(options);
-    Subject groups = table_2("groups"), once = table_2("once");
+    if (options.only == "groups" || options.only == "once") {
+        Subject subject = in_groups(options.only, table_2_graph(options.width, options.pixels), 4,
+                                    static_cast<std::uint32_t>(options.seed));
+        return options.only == "once" ? train_at_once(subject, options) : train_incrementally(subject, options);
+    }
     Subject small_groups = table_2("small-groups"), channels = by_channels("channels"), whole = by_channels("whole");
-    if (options.only == groups.name) train_incrementally(groups, options);
-    if (options.only == once.name) train_at_once(once, options);
     if (options.only == small_groups.name) train_incrementally(small_groups, few);
     if (options.only == channels.name) train_incrementally(channels, few);
     if (options.only == whole.name) train_at_once(whole, few);
@@ -44,7 +47,10 @@ void train_only(Options const& options) {
 
 Trained train(Options options, std::uint64_t seed) {
     options.seed = seed;
-    Trained trained{table_2("groups"), table_2("once"), {}, {}};
+    const auto subject = [&](const char* name) {
+        return in_groups(name, table_2_graph(options.width, options.pixels), 4, static_cast<std::uint32_t>(seed));
+    };
+    Trained trained{subject("groups"), subject("once"), {}, {}};
     train_incrementally(trained.groups, options);
     train_at_once(trained.once, options);
     trained.once = only_last(trained.once);
@@ -70,20 +76,33 @@ Compared compare(Options const& options) {
     return all;
 }
 
+void report_accuracy(Report& report, Options const& options) {
+    std::vector<Trained> trained;
+    for (const std::uint64_t seed : options.seeds) trained.push_back(train(options, seed));
+    report_figures_2_and_3(report, trained, options);
+}
+
+void write(Report const& report, Options const& options) {
+    std::fputs(report.summary().c_str(), stdout);
+    ps::write_file(options.out + "/index.html", report.html("Xun et al. 2019, again"));
+    ps::write_json(options.out + "/results.json",
+                   ps::Json::Object{{"format", "primsel report of xun2019"}, {"tables", report.tables()}});
+}
+
 void run(Options const& options) {
     std::filesystem::create_directories(options.out);
-    if (!options.only.empty()) return train_only(options);
     Report report;
+    if (options.only == "figures") {
+        report_accuracy(report, options);
+        return write(report, options);
+    }
+    if (!options.only.empty()) return train_only(options);
     report.paragraph(
         "Xun et al. 2019, \"Incremental training and group convolution pruning for runtime DNN performance scaling on "
         "heterogeneous embedded platforms\". Times are of this machine, medians of runs in turns.");
     const Subject groups = table_2("groups"), channels = by_channels("channels");
     report_table_2(report, groups, channels);
-    if (!options.untrained) {
-        std::vector<Trained> trained;
-        for (const std::uint64_t seed : options.seeds) trained.push_back(train(options, seed));
-        report_figures_2_and_3(report, trained, options);
-    }
+    if (!options.untrained) report_accuracy(report, options);
     const Timed timed = time_of(groups, options.runs);
     report_figure_4(report, timed, time_of(channels, options.runs));
     const Options few = small(options);
@@ -96,10 +115,7 @@ void run(Options const& options) {
     xun2019::report_days(report, accuracies);
     if (options.competing > 0) report_contest(report, options);
     report_switching(report, groups, channels);
-    std::fputs(report.summary().c_str(), stdout);
-    ps::write_file(options.out + "/index.html", report.html("Xun et al. 2019, again"));
-    ps::write_json(options.out + "/results.json",
-                   ps::Json::Object{{"format", "primsel report of xun2019"}, {"tables", report.tables()}});
+    write(report, options);
 }
 
 }  // namespace
@@ -130,8 +146,13 @@ int main(int argc, char** argv) {
                    "Seconds beside another process, three times over (default 30; 0: none)");
     app.add_flag("--untrained", options.untrained, "Times, sizes and the governor alone");
     app.add_flag("--compare", options.compare, "Train the networks of table III, too, by fewer images");
-    app.add_option("--only", options.only, "Train this network alone and end")
-        ->check(CLI::IsMember({"groups", "once", "small-groups", "channels", "whole"}));
+    app.add_option("--width", options.width, "Channels of each convolution in figures 2 and 3 (default 64)")
+        ->check(CLI::IsMember({16, 32, 64}));
+    app.add_option("--pixels", options.pixels,
+                   "Rows and columns of their images: 32 (default), or 16 by means of 2 x 2 pixels")
+        ->check(CLI::IsMember({16, 32}));
+    app.add_option("--only", options.only, "Train this network alone and end; figures: figures 2 and 3 alone")
+        ->check(CLI::IsMember({"groups", "once", "small-groups", "channels", "whole", "figures"}));
     CLI11_PARSE(app, argc, argv);
     try {
         reproduce::run(options);

@@ -1,15 +1,32 @@
 #include "networks.hpp"
 
+#include <primsel/network/graph_editor.hpp>
 #include <primsel/prune.hpp>
 
 #include <utility>
+#include <variant>
 
 namespace reproduce {
 
-Subject in_groups(std::string name, ps::Graph const& graph, int groups) {
+ps::Graph table_2_graph(int width, int pixels) {
+    ps::GraphEditor editor(WholeAlexNet::graph());
+    for (std::size_t i = 0; i < editor.size(); ++i) {
+        if (const auto* conv = std::get_if<ps::ConvParams>(&editor[i].layer)) {
+            ps::ConvParams params = *conv;
+            params.k = width;
+            editor.replace(i, params);
+        }
+        if (std::holds_alternative<ps::InputParams>(editor[i].layer)) {
+            editor.replace(i, ps::InputParams{{3, pixels, pixels}});
+        }
+    }
+    return editor.graph();
+}
+
+Subject in_groups(std::string name, ps::Graph const& graph, int groups, std::uint32_t seed) {
     Subject subject{std::move(name), ps::dynamic::grouped(graph, groups, {.round = true}), {}, {}};
     subject.configurations = ps::dynamic::configurations(subject.graph);
-    subject.weights = ps::random_weights(subject.graph, 1);
+    subject.weights = ps::random_weights(subject.graph, seed);
     return subject;
 }
 

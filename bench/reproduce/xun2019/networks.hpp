@@ -6,6 +6,7 @@
 #include <primsel/dynamic.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -19,8 +20,11 @@ struct Subject {
     ps::Weights weights;
 };
 
+/// Table II's network, undivided, with this many channels in each convolution, for images of this many rows and
+/// columns.
+[[nodiscard]] ps::Graph table_2_graph(int width = 64, int pixels = 32);
 /// Any network in groups, with random weights. Channels that they do not divide are rounded up.
-[[nodiscard]] Subject in_groups(std::string name, ps::Graph const& graph, int groups);
+[[nodiscard]] Subject in_groups(std::string name, ps::Graph const& graph, int groups, std::uint32_t seed = 1);
 /// Table II's network, nested by channels.
 [[nodiscard]] Subject by_channels(std::string name);
 [[nodiscard]] Subject named(Subject of, std::string name);

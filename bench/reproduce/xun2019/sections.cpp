@@ -59,8 +59,10 @@ void report_figures_2_and_3(Report& report, std::vector<Trained> const& trained,
     report.heading(ps::join("Figures 2 and 3: accuracy on ", options.cifar.empty() ? "Fashion-MNIST" : "CIFAR-10",
                             "'s test images, and confidence"));
     report.paragraph(ps::join(
-        options.cifar.empty() ? "Images padded to 3 x 32 x 32, nine" : "Nine",
-        " tenths of the training images trained with, by SGD with momentum 0.9 from ", options.learning_rate,
+        options.cifar.empty() ? "Images padded to 3 x 32 x 32, " : "",
+        options.pixels == 16 ? "halved to 16 x 16, " : "", options.width, " channels, nine tenths of ",
+        options.images > 0 ? ps::join("the first ", options.images) : std::string("all"),
+        " training images trained with, by SGD with momentum 0.9 from ", options.learning_rate,
         " along half a cosine in each step, batch 64, flips; ", options.epochs,
         " epochs a step (the paper: about 50, on CIFAR-10), the dense layer at ", options.dense_rate,
         " of the rate of the step before, a step repeated up to ", options.attempts - 1,
