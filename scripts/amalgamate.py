@@ -16,10 +16,12 @@ OUTPUT = TOP / "single_include" / "primsel" / "primsel.hpp"
 HEADERS = ["primsel/primsel.hpp", "primsel/engine/trace.hpp", "primsel/io/npy.hpp", "primsel/plan/plan_file.hpp",
            "primsel/show/dot.hpp", "primsel/show/svg.hpp", "primsel/train.hpp", "primsel/prune.hpp",
            "primsel/dynamic.hpp", "primsel/forecast.hpp", "primsel/train/idx.hpp", "primsel/train/cifar.hpp", "primsel/train/npy_images.hpp", "primsel/train/image_folder.hpp"]
-HEAD = """\
+LICENCE = "".join(f"// {line}".rstrip() + "\n" for line in (TOP / "LICENSE").read_text(encoding="utf-8").splitlines())
+HEAD = f"""\
 // primsel in one header, generated from include/primsel/ by scripts/amalgamate.py: do not edit.
 // SPDX-License-Identifier: MIT
-#pragma once
+//
+{LICENCE}#pragma once
 #ifdef PRIMSEL_VERSION
 #error "primsel: the single header is the whole library; include it alone, or the headers of include/ alone"
 #endif

@@ -11,6 +11,7 @@ fuzz_one() {
     folders=("$build/corpus/$name")
     mkdir -p "${folders[0]}"
     [[ -d test/fuzz/corpus/$name ]] && folders+=("test/fuzz/corpus/$name")
+    [[ -f test/fuzz/dictionaries/$name.dict ]] && folders+=("-dict=test/fuzz/dictionaries/$name.dict")
     local status=0
     "$1" -max_total_time="$seconds" -print_final_stats=1 -artifact_prefix="$build/findings/$name-" "${folders[@]}" >"$log" 2>&1 ||
         status=$?
