@@ -6,7 +6,7 @@
 set -euo pipefail
 work=$(mkdir -p "$1" && cd "$1" && pwd) deb=${2:+$(realpath "$2")}
 top=$(cd "$(dirname "$0")/.." && pwd)
-user=$top/test/build/consumption
+consumer=$top/test/build/consumption
 status=0
 
 # try <name> <function>
@@ -16,14 +16,16 @@ try() {
     cd "$work/$1"
     # Not as a condition, within which `set -e` does not hold.
     set +e
-    { time (set -e; "$2") >log 2>&1; } 2>seconds
+    { time (set -e; "$2" >log 2>&1); } 2>seconds
     [[ $? -eq 0 ]] || { result=FAILS status=1; tail -n 5 log; }
     set -e
-    awk -v name="$1" -v result="$result" 'END { printf "%-18s%8.1f s of processor%8.1f s  %s\n", name, $1 + $2, $3, result }' seconds
+    local user system clock
+    read -r user system clock <seconds
+    printf '%-18s%8s + %s s of processor, %s s by the clock: %s\n' "$1" "$user" "$system" "$clock" "$result"
 }
 packages() { DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends g++ cmake make pkg-config libxsimd-dev rapidjson-dev; }
 project() {
-    cmake -S "$user" -B build -DCMAKE_BUILD_TYPE=Release -DPRIMSEL_SOURCE="$top" "$@"
+    cmake -S "$consumer" -B build -DCMAKE_BUILD_TYPE=Release -DPRIMSEL_SOURCE="$top" "$@"
     cmake --build build --target consumer
     build/consumer
 }
@@ -36,7 +38,7 @@ add_subdirectory() { project -DHOW=add_subdirectory; }
 fetch_content() { project -DHOW=fetch_content; }
 by_pkg_config() {
     # shellcheck disable=SC2046
-    c++ -std=c++20 -O2 $(pkg-config --cflags primsel) "$user/main.cpp" -o consumer
+    c++ -std=c++20 -O2 $(pkg-config --cflags primsel) "$consumer/main.cpp" -o consumer
     ./consumer
 }
 installed() { PKG_CONFIG_PATH=$work/prefix/share/pkgconfig by_pkg_config; }
