@@ -63,8 +63,6 @@ class PrimselConan(ConanFile):
         # The compiler's intrinsics and GNU attributes are used.
         if self.settings.compiler not in ("gcc", "clang", "apple-clang"):
             raise ConanInvalidConfiguration(f"{self.ref} needs GCC or Clang.")
-        if self.settings.os == "Windows":
-            raise ConanInvalidConfiguration(f"{self.ref} does not support Windows.")
         if self.settings.arch not in ("x86_64", "armv8"):
             raise ConanInvalidConfiguration(f"{self.ref} supports x86_64 and armv8 only.")
 
