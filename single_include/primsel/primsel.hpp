@@ -35978,7 +35978,7 @@ namespace primsel::inline PRIMSEL_ABI::core {
 
 // primsel/io/descriptor.hpp
 // The system's files: what the standard library's streams do not do. Paths are UTF-8, bytes are written as they are.
-// What fails returns false, and leaves its reason in errno.
+// A function that fails returns false and leaves the reason in errno.
 
 #include <algorithm>
 #include <cerrno>

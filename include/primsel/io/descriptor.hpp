@@ -1,5 +1,5 @@
 // The system's files: what the standard library's streams do not do. Paths are UTF-8, bytes are written as they are.
-// What fails returns false, and leaves its reason in errno.
+// A function that fails returns false and leaves the reason in errno.
 #pragma once
 
 #include <primsel/core/config.hpp>
