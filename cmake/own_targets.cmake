@@ -63,13 +63,60 @@ function(primsel_own_for_any_arch target)
     primsel_link_doors(${target})
 endfunction()
 
+# Optimisation of what plans in the shared libraries: none for their tests alone.
+set(PRIMSEL_SHARED_FLAGS -O0)
+if(PRIMSEL_C)
+    set(PRIMSEL_SHARED_FLAGS -O1)
+endif()
+# The same for shared libraries, with ONNX alone: they need no libraries but the system's.
+function(primsel_own_shared target)
+    primsel_warnings(${target})
+    target_compile_definitions(${target} PRIVATE PRIMSEL_EXTERN_KERNELS)
+    target_compile_options(${target} PRIVATE -fvisibility=hidden -fvisibility-inlines-hidden)
+    target_link_libraries(${target} PRIVATE primsel::primsel primsel::onnx)
+endfunction()
+
 set(PRIMSEL_KERNELS_FLAGS "" CACHE STRING "More flags for the kernels of our own programs, e.g. -O2 where all else is not optimised")
 
-# The kernels of our own programs: compiled once and not once a program.
+# The kernels of our own programs: compiled once and not once a program. Shared libraries take them, too.
 set(PRIMSEL_KERNELS_SOURCE ${CMAKE_CURRENT_LIST_DIR}/kernels.cpp)
 add_library(primsel_kernels STATIC EXCLUDE_FROM_ALL ${PRIMSEL_KERNELS_SOURCE})
 primsel_own_for_any_arch(primsel_kernels)
-target_compile_options(primsel_kernels PRIVATE ${primsel_march_${PRIMSEL_ARCH}} ${PRIMSEL_KERNELS_FLAGS})
+target_compile_options(primsel_kernels PRIVATE ${primsel_march_${PRIMSEL_ARCH}} ${PRIMSEL_KERNELS_FLAGS} -fno-semantic-interposition)
+set_target_properties(primsel_kernels PROPERTIES POSITION_INDEPENDENT_CODE ON)
+
+# Makes a shared library of sources for PRIMSEL_ARCH and the kernels `library`, or those compiled here where that is empty. It
+# exports the symbols that match `visible`, and no instantiation of the standard library's. Planning is not hot.
+function(primsel_shared_for_arch target visible library)
+    target_sources(${target} PRIVATE ${ARGN})
+    target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:${PRIMSEL_SHARED_FLAGS}> ${primsel_march_${PRIMSEL_ARCH}})
+    if(NOT library)
+        set(library $<TARGET_FILE:primsel_kernels>)
+        add_dependencies(${target} primsel_kernels)
+    endif()
+    target_link_libraries(${target} PRIVATE ${library})
+    if(NOT APPLE)
+        set(script ${CMAKE_CURRENT_BINARY_DIR}/${target}.map)
+        file(WRITE ${script} "{ global: ${visible}; local: *; };\n")
+        target_link_options(${target} PRIVATE -Wl,--version-script=${script})
+    endif()
+endfunction()
+# The same for every x86-64 processor: copies of sources and kernels, whose only visible functions are the entries. Arguments
+# after these are include folders.
+function(primsel_shared_for_every_arch target entries sources kernels)
+    set(copies "")
+    foreach(arch IN LISTS PRIMSEL_DISPATCH_ARCHS)
+        add_library(${target}_${arch} OBJECT EXCLUDE_FROM_ALL ${sources})
+        target_compile_options(${target}_${arch} PRIVATE $<$<CONFIG:Release>:${PRIMSEL_SHARED_FLAGS}>)
+        target_include_directories(${target}_${arch} SYSTEM PRIVATE ${ARGN})
+        add_library(${target}_kernels_${arch} OBJECT EXCLUDE_FROM_ALL ${kernels})
+        foreach(part IN ITEMS ${target}_${arch} ${target}_kernels_${arch})
+            primsel_own_shared(${part})
+            list(APPEND copies ${arch} ${part})
+        endforeach()
+    endforeach()
+    primsel_dispatch_copies(${target} "${entries}" ${copies})
+endfunction()
 
 # A program of ours.
 function(primsel_own target)

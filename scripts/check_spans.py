@@ -18,7 +18,7 @@ import tempfile
 from dataclasses import dataclass
 
 TOP = pathlib.Path(__file__).resolve().parent.parent
-SOURCES = (".hpp", ".cpp", ".py", ".sh", ".cmake", ".txt", ".in", ".json", ".yml", ".yaml", ".toml")
+SOURCES = (".hpp", ".cpp", ".h", ".c", ".py", ".sh", ".cmake", ".txt", ".in", ".json", ".yml", ".yaml", ".toml")
 
 # The type of an object that the pages speak of; on some pages it is another.
 GRAPH = "primsel::Graph"
@@ -32,7 +32,7 @@ ARGUMENTS = {"Engine": f"primsel::Engine<{GRAPH}>", "Trainer": f"primsel::Traine
              "Governed": "primsel::dynamic::Governed<primsel::dynamic::LinuxPlatform, primsel::dynamic::MostAccurate>"}
 UNCHECKED = re.compile(r"""
     /usr/bin/python3 | proc/stat | sys/.* | cpufreq/.* | hwmon.* | sched_\w+ | scaling_\w+ | unix:SOCKET |  # the system
-    os\.fsencode | safetensors\.torch\..* |  # Python
+    os\.fsencode | safetensors\.torch\..* | primsel\.Error |  # Python
     .*_MAX_CPU_ISA=.* | .*DIR/.* | (A|NAME)_\w+(\.csv)? |  # with a name of the user's
     (report|mulder2020|perf4sight2021|xun2019)/\w+\.\w+ | (intel|A)_layouts\.csv |  # written by a program, or in a data set
     (primitives|layouts)_(unknown|rows|mdrae|data) | (optimizer|best)/\.\.\. | winograd-mxm-rxr | -rx1 |  # put together by a program
