@@ -5881,6 +5881,46 @@ inline std::ostream& operator<<(std::ostream& out, Graph const& graph) {
 
 // primsel/network/prepare.hpp
 
+// primsel/core/normal.hpp
+
+#include <cmath>
+#include <random>
+
+namespace primsel::inline PRIMSEL_ABI::core {
+
+/// Draws standard normal numbers (the polar method of Marsaglia and Bray, 1964). They are the same with every standard
+/// library and instruction set, unlike those of std::normal_distribution.
+class Normal {
+public:
+    [[nodiscard]] float operator()(std::mt19937& bits) {
+        if (has_second_) {
+            has_second_ = false;
+            return second_;
+        }
+        // Products of floats are exact in double, so that it does not matter whether sums are fused with them.
+        double x = 0, y = 0, square = 0;
+        do {
+            x = uniform(bits), y = uniform(bits);
+            square = x * x + y * y;
+        } while (square > 1 || square == 0);
+        const double scale = std::sqrt(-2 * std::log(square) / square);
+        second_ = static_cast<float>(x * scale), has_second_ = true;
+        return static_cast<float>(y * scale);
+    }
+
+private:
+    /// From -1 to less than 1, a float.
+    [[nodiscard]] static double uniform(std::mt19937& bits) {
+        constexpr float below_one = 0x1.fffffep-1F;
+        const float part = static_cast<float>(bits()) * 0x1p-32F;
+        return static_cast<float>(2.0 * static_cast<double>(part < 1 ? part : below_one) - 1.0);
+    }
+
+    float second_ = 0;
+    bool has_second_ = false;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI::core
 // primsel/core/printable.hpp
 
 #include <cstddef>
@@ -6731,10 +6771,10 @@ inline void apply_folded(std::vector<Folded> const& all, std::size_t c, Weights 
 }
 
 /// Seeded weights for every layer of the graph: normal kernels that keep the variance of their input (He et al. 2015),
-/// small biases, batch-norm statistics near 0 and 1. The same on every machine with the same standard library.
+/// small biases, batch-norm statistics near 0 and 1. The same on every machine.
 [[nodiscard]] inline Weights random_weights(Graph const& graph, std::uint32_t seed = 1) {
     std::mt19937 bits(seed);
-    std::normal_distribution<float> normal;
+    core::Normal normal;
     Weights weights;
     for (WeightSpec const& spec : own_weight_specs(graph)) {
         std::size_t size = 1, depth = 1;
@@ -6747,7 +6787,9 @@ inline void apply_folded(std::vector<Folded> const& all, std::size_t c, Weights 
         const float scale = kernel ? std::sqrt(2.0F / static_cast<float>(depth)) : 0.1F;
         std::vector<float> values(size);
         for (float& value : values) {
-            value = normal(bits) * scale + (around_one ? 1.0F : 0.0F);
+            // In double, in which the product is exact, fused or not.
+            value = static_cast<float>(static_cast<double>(normal(bits)) * static_cast<double>(scale) +
+                                       (around_one ? 1.0 : 0.0));
             if (variance) value = std::max(value, 0.5F);
         }
         weights.add(spec.name, spec.dims, std::move(values));
@@ -36759,11 +36801,28 @@ namespace core::detail {
 template <class T>
 concept ReadByCharconv = requires(const char* text, T& value) { std::from_chars(text, text, value); };
 
+// The C library's reading of numbers in the locale "C", whichever the program has.
+#if defined(_WIN32)
+using Locale = ::_locale_t;
+[[nodiscard]] inline Locale plain_locale() { return ::_create_locale(LC_ALL, "C"); }
+// Older C libraries read no floats: rounded twice. Where std::from_chars reads them, as in libstdc++, nothing calls
+// this.
+[[nodiscard]] inline float strtof_in(const char* text, char** end, Locale in) {
+    return static_cast<float>(::_strtod_l(text, end, in));
+}
+[[nodiscard]] inline double strtod_in(const char* text, char** end, Locale in) { return ::_strtod_l(text, end, in); }
+#else
+using Locale = ::locale_t;
+[[nodiscard]] inline Locale plain_locale() { return ::newlocale(LC_ALL_MASK, "C", nullptr); }
+[[nodiscard]] inline float strtof_in(const char* text, char** end, Locale in) { return ::strtof_l(text, end, in); }
+[[nodiscard]] inline double strtod_in(const char* text, char** end, Locale in) { return ::strtod_l(text, end, in); }
+#endif
+
 /// Reads a whole text as std::from_chars does, by means of strtod. Refuses the additional forms of strtod: leading
 /// blanks, a plus sign and hexadecimal digits.
 template <std::floating_point T>
 [[nodiscard]] bool read_number_by_strtod(std::string_view text, T& value) {
-    static const locale_t plain = ::newlocale(LC_ALL_MASK, "C", nullptr);
+    static const Locale plain = plain_locale();
     const std::string_view digits = text.substr(text.starts_with('-') ? 1 : 0);
     const bool is_number = !digits.empty() && (digits[0] == '.' || (digits[0] >= '0' && digits[0] <= '9'));
     const bool is_word =
@@ -36773,9 +36832,9 @@ template <std::floating_point T>
     char* end = nullptr;
     T read = 0;
     if constexpr (std::same_as<T, float>) {
-        read = ::strtof_l(ended.c_str(), &end, plain);
+        read = strtof_in(ended.c_str(), &end, plain);
     } else {
-        read = static_cast<T>(::strtod_l(ended.c_str(), &end, plain));
+        read = static_cast<T>(strtod_in(ended.c_str(), &end, plain));
     }
     if (end != ended.c_str() + ended.size()) return false;
     const std::string_view mantissa = digits.substr(0, digits.find_first_of("eE"));

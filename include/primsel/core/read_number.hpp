@@ -25,11 +25,28 @@ namespace core::detail {
 template <class T>
 concept ReadByCharconv = requires(const char* text, T& value) { std::from_chars(text, text, value); };
 
+// The C library's reading of numbers in the locale "C", whichever the program has.
+#if defined(_WIN32)
+using Locale = ::_locale_t;
+[[nodiscard]] inline Locale plain_locale() { return ::_create_locale(LC_ALL, "C"); }
+// Older C libraries read no floats: rounded twice. Where std::from_chars reads them, as in libstdc++, nothing calls
+// this.
+[[nodiscard]] inline float strtof_in(const char* text, char** end, Locale in) {
+    return static_cast<float>(::_strtod_l(text, end, in));
+}
+[[nodiscard]] inline double strtod_in(const char* text, char** end, Locale in) { return ::_strtod_l(text, end, in); }
+#else
+using Locale = ::locale_t;
+[[nodiscard]] inline Locale plain_locale() { return ::newlocale(LC_ALL_MASK, "C", nullptr); }
+[[nodiscard]] inline float strtof_in(const char* text, char** end, Locale in) { return ::strtof_l(text, end, in); }
+[[nodiscard]] inline double strtod_in(const char* text, char** end, Locale in) { return ::strtod_l(text, end, in); }
+#endif
+
 /// Reads a whole text as std::from_chars does, by means of strtod. Refuses the additional forms of strtod: leading
 /// blanks, a plus sign and hexadecimal digits.
 template <std::floating_point T>
 [[nodiscard]] bool read_number_by_strtod(std::string_view text, T& value) {
-    static const locale_t plain = ::newlocale(LC_ALL_MASK, "C", nullptr);
+    static const Locale plain = plain_locale();
     const std::string_view digits = text.substr(text.starts_with('-') ? 1 : 0);
     const bool is_number = !digits.empty() && (digits[0] == '.' || (digits[0] >= '0' && digits[0] <= '9'));
     const bool is_word =
@@ -39,9 +56,9 @@ template <std::floating_point T>
     char* end = nullptr;
     T read = 0;
     if constexpr (std::same_as<T, float>) {
-        read = ::strtof_l(ended.c_str(), &end, plain);
+        read = strtof_in(ended.c_str(), &end, plain);
     } else {
-        read = static_cast<T>(::strtod_l(ended.c_str(), &end, plain));
+        read = static_cast<T>(strtod_in(ended.c_str(), &end, plain));
     }
     if (end != ended.c_str() + ended.size()) return false;
     const std::string_view mantissa = digits.substr(0, digits.find_first_of("eE"));

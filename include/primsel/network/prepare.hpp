@@ -1,6 +1,7 @@
 #pragma once
 
 #include <primsel/core/finite.hpp>
+#include <primsel/core/normal.hpp>
 #include <primsel/core/printable.hpp>
 #include <primsel/network/graph.hpp>
 #include <primsel/network/weight_specs.hpp>
@@ -302,10 +303,10 @@ inline void apply_folded(std::vector<Folded> const& all, std::size_t c, Weights 
 }
 
 /// Seeded weights for every layer of the graph: normal kernels that keep the variance of their input (He et al. 2015),
-/// small biases, batch-norm statistics near 0 and 1. The same on every machine with the same standard library.
+/// small biases, batch-norm statistics near 0 and 1. The same on every machine.
 [[nodiscard]] inline Weights random_weights(Graph const& graph, std::uint32_t seed = 1) {
     std::mt19937 bits(seed);
-    std::normal_distribution<float> normal;
+    core::Normal normal;
     Weights weights;
     for (WeightSpec const& spec : own_weight_specs(graph)) {
         std::size_t size = 1, depth = 1;
@@ -318,7 +319,9 @@ inline void apply_folded(std::vector<Folded> const& all, std::size_t c, Weights 
         const float scale = kernel ? std::sqrt(2.0F / static_cast<float>(depth)) : 0.1F;
         std::vector<float> values(size);
         for (float& value : values) {
-            value = normal(bits) * scale + (around_one ? 1.0F : 0.0F);
+            // In double, in which the product is exact, fused or not.
+            value = static_cast<float>(static_cast<double>(normal(bits)) * static_cast<double>(scale) +
+                                       (around_one ? 1.0 : 0.0));
             if (variance) value = std::max(value, 0.5F);
         }
         weights.add(spec.name, spec.dims, std::move(values));
