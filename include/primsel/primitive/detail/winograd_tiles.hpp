@@ -175,6 +175,14 @@ PRIMSEL_INLINE void sandwich(Get const& get, Put const& put) {
 /// The most channels that are transformed side by side: more than a vector leave ARM too few registers for a tile.
 inline constexpr int widest_transformed = on_arm ? 4 : 16;
 
+/// The number of `vec` channels that are transformed side by side where a transform has so many inputs: if these took
+/// all of 16 registers, one vector.
+template <int vec, int inputs>
+inline constexpr int side_by_side = [] {
+    constexpr int vector = lanes<default_arch>;
+    return registers<default_arch> == 16 && vec > vector && inputs * vec >= 16 * vector ? vector : vec;
+}();
+
 /// Calls work(width, begin, end) for the channels in vectors of `vec`. A last vector that is not full ends at the last
 /// channel and overlaps the one before, so computing a channel twice must do no harm. Fewer channels than a vector use
 /// vectors of half the width; fewer than four are taken one by one. `many`: there are widest_transformed or more.
@@ -285,6 +293,9 @@ template <int m, int r, class P, int stride = 1>
 struct WinogradTiles {
     using Matrices = TileMatrices<m, r, stride, P>;
     static constexpr int size = Matrices::size, taps = size * size;
+    /// The channels of `vec` that are transformed side by side.
+    template <int vec>
+    static constexpr int at_once = stride == 1 ? side_by_side<vec, size> : vec;
 
     [[nodiscard]] static constexpr int rows(ConvShape const& s) { return (s.out_h() + m - 1) / m; }
     [[nodiscard]] static constexpr int columns(ConvShape const& s) { return (s.out_w() + m - 1) / m; }
@@ -317,9 +328,10 @@ struct WinogradTiles {
             const bool in = h >= 0 && h < s.h && w >= 0 && w < s.w;
             pixels[i] = in ? src + static_cast<std::size_t>(h * s.w + w) * c : zeros;
         }
-        for_channels<vec, many>(c, [&]<int n>(std::integral_constant<int, n>, std::size_t begin, std::size_t end) {
-            transform_channels<n>(pixels, begin, end, dst, tap_stride);
-        });
+        for_channels<at_once<vec>, many>(
+            c, [&]<int n>(std::integral_constant<int, n>, std::size_t begin, std::size_t end) {
+                transform_channels<n>(pixels, begin, end, dst, tap_stride);
+            });
     }
 
     /// Computes one tile of the result of the image whose pixels begin at `first`.
@@ -330,10 +342,10 @@ struct WinogradTiles {
         const Target target{first + static_cast<std::size_t>(h0 * s.out_w() + w0), static_cast<std::size_t>(s.out_w()),
                             args.pixel_stride(s), static_cast<std::size_t>(std::min(m, s.out_h() - h0)),
                             static_cast<std::size_t>(std::min(m, s.out_w() - w0))};
-        for_channels<vec, many>(static_cast<std::size_t>(s.k),
-                                [&]<int n>(std::integral_constant<int, n>, std::size_t begin, std::size_t end) {
-                                    finish_channels<n>(args, target, begin, end, src, tap_stride);
-                                });
+        for_channels<at_once<vec>, many>(static_cast<std::size_t>(s.k), [&]<int n>(std::integral_constant<int, n>,
+                                                                                   std::size_t begin, std::size_t end) {
+            finish_channels<n>(args, target, begin, end, src, tap_stride);
+        });
     }
 
     /// Transforms one tile of the gradient of the result, all channels: the transpose of transform_output.
