@@ -36,7 +36,9 @@ TEST_CASE("Descriptor: bytes are written as they are and read from anywhere, und
         const io::Descriptor again = io::Descriptor::read_only(path);
         std::string part(4, '?');
         CHECK(again.read_at(5, std::as_writable_bytes(std::span(part))) == 4);
-        CHECK(part == "c\x1a" "d\n");
+        CHECK(part ==
+              "c\x1a"
+              "d\n");
         CHECK(again.read_at(8, std::as_writable_bytes(std::span(part))) == 1);
         CHECK(again.read_at(9, std::as_writable_bytes(std::span(part))) == 0);
         io::FileStatus open, named;

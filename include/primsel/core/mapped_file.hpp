@@ -49,8 +49,8 @@ private:
         constexpr int most = 32768;
         wchar_t name[most];
         if (::MultiByteToWideChar(windows::utf8, 0, path, -1, name, most) <= 0) return not_opened;
-        void* const file = ::CreateFileW(name, windows::generic_read, windows::share_all, nullptr,
-                                         windows::open_existing, 0, nullptr);
+        void* const file =
+            ::CreateFileW(name, windows::generic_read, windows::share_all, nullptr, windows::open_existing, 0, nullptr);
         if (file == windows::invalid_handle()) return not_opened;
         const char* const refusal = map(file);
         ::CloseHandle(file);

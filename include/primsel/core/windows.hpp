@@ -1,5 +1,5 @@
-// The functions of Windows that the library calls, declared as <windows.h> declares them: that header defines thousands of
-// macros, among them min, max, near and far, and takes longer to read than the library.
+// The functions of Windows that the library calls, declared as <windows.h> declares them: that header defines thousands
+// of macros, among them min, max, near and far, and takes longer to read than the library.
 #pragma once
 
 #include <primsel/core/config.hpp>
@@ -74,9 +74,9 @@ inline constexpr unsigned long generic_read = 0x80000000, generic_write = 0x4000
 [[nodiscard]] inline std::string narrow(std::wstring_view text) {
     const int units = static_cast<int>(text.size());
     if (units == 0) return {};
-    std::string result(static_cast<std::size_t>(
-                           ::WideCharToMultiByte(utf8, 0, text.data(), units, nullptr, 0, nullptr, nullptr)),
-                       '\0');
+    std::string result(
+        static_cast<std::size_t>(::WideCharToMultiByte(utf8, 0, text.data(), units, nullptr, 0, nullptr, nullptr)),
+        '\0');
     ::WideCharToMultiByte(utf8, 0, text.data(), units, result.data(), static_cast<int>(result.size()), nullptr,
                           nullptr);
     return result;
