@@ -63,12 +63,12 @@ function(primsel_own_for_any_arch target)
     primsel_link_doors(${target})
 endfunction()
 
-# Optimisation of what plans in the shared libraries: none for their tests alone.
-set(PRIMSEL_SHARED_FLAGS -O0)
-if(PRIMSEL_C)
-    set(PRIMSEL_SHARED_FLAGS -O1)
+if(PRIMSEL_C OR PRIMSEL_PYTHON)
+    set(PRIMSEL_SHARED_FLAGS -O1 CACHE STRING "Optimisation of all but the kernels in shared libraries")
+else()
+    set(PRIMSEL_SHARED_FLAGS -O0)  # for their tests alone
 endif()
-# The same for shared libraries, with ONNX alone: they need no libraries but the system's.
+# Like primsel_own_for_any_arch, for a shared library: the only optional library that it uses is ONNX's.
 function(primsel_own_shared target)
     primsel_warnings(${target})
     target_compile_definitions(${target} PRIVATE PRIMSEL_EXTERN_KERNELS)
