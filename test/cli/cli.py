@@ -59,6 +59,7 @@ class Trace(Cli):
         self.assertIn("ui.perfetto.dev", self.succeed("trace", NET, "--size", SIZE, "--out", out))
         picture = self.folder / "trace.svg"
         self.assertNotIn("perfetto", self.succeed("trace", NET, "--size", SIZE, "--out", picture))
+        result = self.json("trace", NET, "--size", SIZE, "--out", picture)
         root = xml.etree.ElementTree.fromstring(picture.read_text())
         self.assertTrue(root.tag.endswith("svg"))
         bars = [group for group in root.iter() if group.tag.endswith("}g")]
