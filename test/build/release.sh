@@ -4,6 +4,7 @@
 # it was built.
 set -euo pipefail
 source=$1 folder=$2 compiler=$3
+export CCACHE_DISABLE=1  # whose objects may name the folder of another build
 if ! git -C "$source" rev-parse --verify -q HEAD >/dev/null || ! command -v ssh-keygen >/dev/null; then
     echo "skipped: the source is no git checkout, or ssh-keygen is not installed (Debian: openssh-client)"
     exit 77
