@@ -48,5 +48,5 @@ if [[ -n $program ]]; then
     done
 fi
 cd "$out"
-find . -type f | sed 's|^\./||' | LC_ALL=C sort | xargs -d '\n' sha256sum >SHA256SUMS
+find . -type f ! -name 'SHA256SUMS*' | sed 's|^\./||' | LC_ALL=C sort | xargs -d '\n' sha256sum >SHA256SUMS
 ssh-keygen -q -Y sign -f "$key" -n primsel-release SHA256SUMS
