@@ -41,10 +41,11 @@ ssh-keygen -q -t ed25519 -N '' -C '' -f another
 ssh-keygen -q -Y sign -f another -n primsel-release two/SHA256SUMS <<<y 2>/dev/null
 refused "the list was signed by somebody else"
 
+# The last map that fits is taken, and the folder may lie in the source.
 for build in first/build second/of/another/length; do
     cmake -S "$source/test/build/consumption" -B $build -G Ninja -DHOW=add_subdirectory -DPRIMSEL_SOURCE="$source" \
           -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_BUILD_TYPE=RelWithDebInfo \
-          -DCMAKE_CXX_FLAGS="-ffile-prefix-map=$folder/$build=. -ffile-prefix-map=$source=/primsel" >/dev/null
+          -DCMAKE_CXX_FLAGS="-ffile-prefix-map=$source=/primsel -ffile-prefix-map=$folder/$build=." >/dev/null
     cmake --build $build --target consumer_dispatch >/dev/null
 done
 cmp first/build/consumer_dispatch second/of/another/length/consumer_dispatch
