@@ -7,6 +7,7 @@
 #include "text.hpp"
 
 #include <primsel/core/csv.hpp>
+#include <primsel/core/normal.hpp>
 #include <primsel/core/statistics.hpp>
 #include <primsel/core/text_table.hpp>
 #include <primsel/core/thread_pool.hpp>
@@ -108,7 +109,7 @@ public:
     [[nodiscard]] bool labelled() const { return images_ != nullptr; }
     std::span<const float> next() {
         if (images_ == nullptr) {
-            std::normal_distribution<float> normal;
+            ps::core::Normal normal;
             for (float& value : image_) value = normal(bits_);
             return image_;
         }

@@ -4,6 +4,7 @@
 #include "progress.hpp"
 #include "text.hpp"
 
+#include <primsel/core/normal.hpp>
 #include <primsel/cost/analytical.hpp>
 #include <primsel/cost/semi_empirical.hpp>
 #include <primsel/engine/f16_weights.hpp>
@@ -400,7 +401,7 @@ Session::Session(Model const& model, ps::Plan const& plan, std::size_t threads)
 
 void Session::fill_randomly(std::size_t input, unsigned seed) {
     std::mt19937 bits(seed + static_cast<unsigned>(input));
-    std::normal_distribution<float> normal;
+    ps::core::Normal normal;
     for (float& value : inputs_[input]) value = normal(bits);
 }
 
