@@ -1414,7 +1414,7 @@ namespace core {
     unsigned a = 0, b = 0, c = 0, d = 0;
     // Intel's leaf of caches, then AMD's, which has the same form and is there if TOPOEXT is.
     for (const unsigned leaf : {0x4U, 0x8000001DU}) {
-        if (__get_cpuid_max(leaf & 0x80000000U, nullptr) < leaf) continue;
+        if (__get_cpuid(leaf, &a, &b, &c, &d) == 0) continue;
         if (leaf != 4 && (__get_cpuid(0x80000001U, &a, &b, &c, &d) == 0 || (c & 1U << 22) == 0)) continue;
         for (unsigned i = 0; i < 16; ++i) {
             __cpuid_count(leaf, i, a, b, c, d);
