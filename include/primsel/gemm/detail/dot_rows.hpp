@@ -37,7 +37,7 @@ struct DotRows {
     bool fetches = false;
     /// The values from which the sums of each column start; null for zeros.
     const Sum* start = nullptr;
-    /// Memory that a later product reads, which is prefetched to L2 during this one. The matrix unit does not know it.
+    /// Memory that a later product reads, which is prefetched to L2 during this one.
     const char* later = nullptr;
     std::size_t later_bytes = 0;
 
@@ -179,11 +179,17 @@ PRIMSEL_NOINLINE void amx_tile(Rows const& t, core::AmxTiles tiles, typename Row
     constexpr std::size_t word = Rows::word;
     const std::size_t a_stride = t.a_stride * 4 / word, next = static_cast<std::size_t>(tiles.rows) * t.a_stride;
     auto* b = t.b;
+    Prefetched later{t.later};
+    if (t.later_bytes != 0) {
+        const int steps = t.outer * t.inner * (t.run / (Rows::word * tiles.words));
+        later.step = static_cast<std::ptrdiff_t>(t.later_bytes) / steps;
+    }
     for (int outer = 0; outer < t.outer; ++outer) {
         for (int inner = 0; inner < t.inner; ++inner) {
             auto* a =
                 t.a + static_cast<std::size_t>(outer) * t.outer_step + static_cast<std::size_t>(inner) * t.inner_step;
             for (int i = 0; i < t.run; i += Rows::word * tiles.words, a += Rows::word * tiles.words) {
+                if (later.step != 0) later.prefetch(1);
                 fetch(t, b, tiles.words);
                 _tile_loadd(6, b, 4 * dot_columns);
                 _tile_loadd(4, a, a_stride);

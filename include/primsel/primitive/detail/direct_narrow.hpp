@@ -489,9 +489,10 @@ private:
         typename Numbers::Start start;
         typename Numbers::template Finish<Arch, To> end(s, args, tail);
         // A panel that does not stay in the caches is prefetched while one before it is used, a part by each product.
-        const int later = first + static_cast<int>(args.executor.concurrency());
+        const int ahead = static_cast<int>(args.executor.concurrency()), later = first + ahead;
         const std::size_t panel_bytes = sizeof(Weight) * panel_elements(s);
-        if (last == first + 1 && later < panels(s)) {
+        const bool one_panel = last == first + 1;
+        if (one_panel && later < panels(s)) {
             const int products = walk.lines * ((walk.line + walk.at_once - 1) / walk.at_once);
             product.later =
                 reinterpret_cast<const char*>(panels_of + static_cast<std::size_t>(later) * panel_elements(s));
@@ -518,7 +519,7 @@ private:
                 for (int panel = first; panel < last; ++panel) {
                     product.b = panels_of + static_cast<std::size_t>(panel) * panel_elements(s);
                     product.columns = std::min(gemm::dot_columns, s.k - panel * gemm::dot_columns);
-                    product.fetches = line == 0 && done == 0;
+                    product.fetches = line == 0 && done == 0 && (!one_panel || first < ahead);
                     product.start = start(args, tail + columns(s) + panel * gemm::dot_columns);
                     for (int column = 0; column < product.columns; column += piece(s)) {
                         multiply_piece<Arch>(s, panel * gemm::dot_columns, column, product, count, walk.tiles, sums);
