@@ -41,6 +41,8 @@ struct LoadOptions {
     /// The path of a file of weights; empty: those of the ONNX file, or random ones.
     std::string weights{};
     std::uint32_t seed = 1;
+    /// Whether batch norms stay layers of their own. Weights that a training wrote are those of such a network.
+    bool trains = false;
 };
 
 struct Network {
@@ -52,8 +54,7 @@ struct Network {
 
 [[nodiscard]] inline ps::OnnxOptions onnx_options(LoadOptions const& options) {
     ps::OnnxOptions onnx{.batch = options.batch, .image = options.size, .dims = options.dims};
-    // Weights that a training wrote are those of a network that is trained.
-    onnx.trains = !options.weights.empty();
+    onnx.trains = options.trains || !options.weights.empty();
     return onnx;
 }
 [[nodiscard]] inline Network from_onnx(std::string name, ps::OnnxModel model, LoadOptions const& options) {

@@ -55,8 +55,8 @@ namespace {
 
 foreign::LoadOptions load_options(int batch, std::optional<std::pair<int, int>> size,
                                   std::map<std::string, std::vector<std::int64_t>> const& dims,
-                                  std::string const& weights) {
-    foreign::LoadOptions options{.batch = batch, .weights = weights};
+                                  std::string const& weights, bool trains) {
+    foreign::LoadOptions options{.batch = batch, .weights = weights, .trains = trains};
     if (size) options.size = {size->first, size->second};
     for (auto const& [name, extents] : dims) options.dims.emplace(name, extents);
     return options;
@@ -165,7 +165,7 @@ ps::show::Limits limits_of(ps::Trace const& trace) {
 
 }  // namespace
 
-void add_engine(nb::module_& module) {
+void add_engine(nb::module_& module, NetworkClass& network_class) {
     nb::class_<ps::OnnxValueInfo>(module, "Port", "An input or output of a network.")
         .def_ro("name", &ps::OnnxValueInfo::name)
         .def_prop_ro("shape", &shape_of, nb::sig("def shape(self) -> tuple[int, ...]"), "All images, row-major.")
@@ -173,8 +173,7 @@ void add_engine(nb::module_& module) {
             return ps::join("Port(", info.name, ", ", ps::to_string(info.dims), ")");
         });
 
-    nb::class_<foreign::Network>(module, "Network", "A network and its weights. Made by load() and zoo().")
-        .def_ro("name", &foreign::Network::name)
+    network_class.def_ro("name", &foreign::Network::name)
         .def_prop_ro("inputs", [](foreign::Network const& network) { return network.signature.inputs; })
         .def_prop_ro("outputs", [](foreign::Network const& network) { return network.signature.outputs; })
         .def_prop_ro(
@@ -224,30 +223,32 @@ void add_engine(nb::module_& module) {
     module.def(
         "load",
         [](std::string const& path, int batch, std::optional<std::pair<int, int>> size,
-           std::map<std::string, std::vector<std::int64_t>> const& dims, std::string const& weights) {
-            const foreign::LoadOptions options = load_options(batch, size, dims, weights);
+           std::map<std::string, std::vector<std::int64_t>> const& dims, std::string const& weights, bool trains) {
+            const foreign::LoadOptions options = load_options(batch, size, dims, weights, trains);
             const nb::gil_scoped_release released;
             return foreign::load(path, options);
         },
         "path"_a, nb::kw_only(), "batch"_a = 0, "size"_a = nb::none(), "dims"_a = nb::dict(), "weights"_a = "",
+        "trains"_a = false,
         "Reads an ONNX file. batch, size (height and width) and dims (all dimensions of an input by its name) are for "
-        "what the file leaves open; weights is a safetensors file with others.");
+        "what the file leaves open; weights is a safetensors file with others. trains keeps batch norms apart, for "
+        "training and pruning.");
     module.def(
         "parse",
         [](nb::bytes const& bytes, int batch, std::optional<std::pair<int, int>> size,
-           std::map<std::string, std::vector<std::int64_t>> const& dims, std::string const& weights) {
+           std::map<std::string, std::vector<std::int64_t>> const& dims, std::string const& weights, bool trains) {
             const auto copy = std::make_shared<ps::AlignedBuffer>((bytes.size() + sizeof(float) - 1) / sizeof(float));
             std::memcpy(copy->data(), bytes.c_str(), bytes.size());
             const ps::SharedBytes shared{std::as_bytes(copy->span()).first(bytes.size()), copy};
-            return foreign::parse("bytes", shared, load_options(batch, size, dims, weights));
+            return foreign::parse("bytes", shared, load_options(batch, size, dims, weights, trains));
         },
         "bytes"_a, nb::kw_only(), "batch"_a = 0, "size"_a = nb::none(), "dims"_a = nb::dict(), "weights"_a = "",
-        "The same of a file that is in memory.");
+        "trains"_a = false, "The same of a file that is in memory.");
     module.def(
         "zoo",
         [](std::string const& name, int batch, std::optional<std::pair<int, int>> size, std::string const& weights,
            std::uint32_t seed) {
-            foreign::LoadOptions options = load_options(batch, size, {}, weights);
+            foreign::LoadOptions options = load_options(batch, size, {}, weights, true);
             options.seed = seed;
             return foreign::by_name(name, options);
         },

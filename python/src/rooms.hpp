@@ -6,6 +6,8 @@
 #include <nanobind/nanobind.h>
 
 #include <primsel/plan/plan.hpp>
+#include <primsel/train/optimizer.hpp>
+#include <primsel/train/policies.hpp>
 
 #include <memory>
 #include <string>
@@ -17,13 +19,25 @@ namespace ps = primsel;
 
 namespace bindings {
 
-void add_engine(nb::module_& module);
+using NetworkClass = nb::class_<foreign::Network>;
+
 void add_plan(nb::module_& module);
+void add_engine(nb::module_& module, NetworkClass& network);
+void add_forecast(nb::module_& module, NetworkClass& network);
+void add_prune(NetworkClass& network);
+void add_quantise(NetworkClass& network);
+void add_train(nb::module_& module);
 
 /// A plan with the simplified graph that it was made for, which pictures need.
 struct PlanOfGraph {
     ps::Plan plan;
     std::shared_ptr<const ps::Graph> graph;
+};
+
+/// How networks are trained.
+struct Training : ps::DefaultTraining {
+    using optimizer = ps::AdamW;
+    using executor = ps::ThreadPool;
 };
 
 /// How networks are planned, as functions take it by keywords.

@@ -14,5 +14,7 @@ def test_the_page(tmp_path, monkeypatch, capsys):
     names = {}
     for block in blocks:
         exec(compile(block, "docs/python.md", "exec"), names)
-    assert "(1, 1000" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "(1, 1000" in shown and "EpochReport(2" in shown and "Forecast(" in shown
+    assert primsel.load("trained.onnx").outputs[0].shape == (1, 1000, 1, 1)
     assert pathlib.Path("trace.svg").read_text(encoding="utf-8").startswith("<svg")
