@@ -7,28 +7,16 @@ import os
 import pathlib
 import subprocess
 import sys
-import zipfile
+
+sys.dont_write_bytecode = True
+from xsimd_headers import RELEASES, headers  # pylint: disable=wrong-import-position
 
 top = pathlib.Path(__file__).resolve().parent.parent
-releases = ("0.18.0", "0.19.0")  # of pythran, with xsimd 13.0.0 and 14.1.0
 flags = {"sse2": [], "sse4_2": ["-march=x86-64-v2"], "avx2": ["-march=x86-64-v3"], "avx512f": ["-march=x86-64-v4"]}
 
 
 def from_pypi(folder: pathlib.Path) -> list[pathlib.Path]:
-    result = []
-    for release in releases:
-        headers = folder / f"pythran-{release}"
-        if not (headers / "pythran/xsimd/xsimd.hpp").exists():
-            command = [sys.executable, "-m", "pip", "download", f"pythran=={release}", "--no-deps", "--only-binary=:all:",
-                       "-q", "-d", str(folder)]
-            if subprocess.run(command, check=False, capture_output=True).returncode != 0:
-                print(f"no pythran {release} to be had by pip: skipped")
-                sys.exit(77)
-            (wheel,) = folder.glob(f"pythran-{release}-*.whl")
-            with zipfile.ZipFile(wheel) as archive:
-                archive.extractall(headers, [name for name in archive.namelist() if name.startswith("pythran/xsimd/")])
-        result.append(headers / "pythran")
-    return result
+    return [headers(folder, release) for release in RELEASES]
 
 
 def main() -> None:

@@ -14,6 +14,7 @@ if [[ ${1:-} == docs ]]; then
     packages=("${docs[@]}")
 elif [[ ${1:-} == ci ]]; then
     packages+=(clang-16 libclang-rt-16-dev libomp-16-dev clang-format-16 clang-tidy-16 clang-15 clang-19 libc++-19-dev g++-aarch64-linux-gnu qemu-user
+               lld-19 wasi-libc libc++-19-dev-wasm32 libc++abi-19-dev-wasm32 libclang-rt-19-dev-wasm32 nodejs
                pkg-config openssh-client python3-dev libhiredis-dev redis-server libcpp-httplib-dev "${docs[@]}")
 fi
 

@@ -193,7 +193,7 @@ private:
     }
     /// No layout and no primitive needs more (see max_floats); a size that wrapped around is nearly always beyond it.
     static constexpr std::size_t most_elements = static_cast<std::size_t>(max_floats)
-                                                 << (sizeof(std::size_t) == 8 ? 10 : 3);
+                                                 << (sizeof(std::size_t) == 8 ? 10 : 0);
 
     /// A tensor of the arena, alive from the step that writes it, the next one, to the last that reads it.
     std::size_t book(std::size_t bytes, std::size_t image_bytes = 0) {
