@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that the build needs, if any is missing: scripts/setup.sh [ci|docs]
 # With `ci` also what .ci/run needs: clang and its sanitizers, the formatter and linter, the ARM cross compiler and its emulator,
-# a Redis server for the tests of queues, and the HTTP library of examples/serve. With `docs` what the site of docs/ needs, and nothing else.
+# compilers for WebAssembly and Windows and what runs their programs, a Redis server for the tests of queues, and the HTTP library of examples/serve. With `docs` what the site of docs/ needs, and nothing else.
 set -euo pipefail
 
 packages=(g++ cmake ninja-build python3
@@ -15,6 +15,7 @@ if [[ ${1:-} == docs ]]; then
 elif [[ ${1:-} == ci ]]; then
     packages+=(clang-16 libclang-rt-16-dev libomp-16-dev clang-format-16 clang-tidy-16 clang-15 clang-19 libc++-19-dev g++-aarch64-linux-gnu qemu-user
                lld-19 wasi-libc libc++-19-dev-wasm32 libc++abi-19-dev-wasm32 libclang-rt-19-dev-wasm32 nodejs
+               g++-mingw-w64-x86-64-posix wine64
                pkg-config openssh-client python3-dev libhiredis-dev redis-server libcpp-httplib-dev "${docs[@]}")
 fi
 
