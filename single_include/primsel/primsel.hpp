@@ -1570,7 +1570,7 @@ struct Shape {
 /// values that an element sums. A sum of a few such numbers fits an int. max_floats bounds the floats of a tensor with
 /// all images of a batch, and of a layer's intermediate results. A small multiple of it, in bytes, fits a size_t.
 inline constexpr int max_extent = 1 << 29;
-inline constexpr std::int64_t max_floats = std::int64_t{1} << (sizeof(std::size_t) == 8 ? 45 : 26);
+inline constexpr std::int64_t max_floats = std::int64_t{1} << (sizeof(std::size_t) == 8 ? 45 : 29);
 
 /// Returns the product of non-negative factors, or max_floats + 1 where it exceeds max_floats.
 [[nodiscard]] constexpr std::int64_t bounded_product(std::initializer_list<std::int64_t> factors) {
@@ -9581,7 +9581,7 @@ private:
     }
     /// No layout and no primitive needs more (see max_floats); a size that wrapped around is nearly always beyond it.
     static constexpr std::size_t most_elements = static_cast<std::size_t>(max_floats)
-                                                 << (sizeof(std::size_t) == 8 ? 10 : 3);
+                                                 << (sizeof(std::size_t) == 8 ? 10 : 0);
 
     /// A tensor of the arena, alive from the step that writes it, the next one, to the last that reads it.
     std::size_t book(std::size_t bytes, std::size_t image_bytes = 0) {
