@@ -1,5 +1,6 @@
-// What Debian's C++ library for WASI is built without: exceptions, by the Itanium C++ ABI with WebAssembly's exception
-// handling, for one thread, and the members of threads, mutexes and paths that are not in its headers.
+// Supplies the parts that Debian's C++ library for WASI is built without: exceptions, by the Itanium C++ ABI with
+// WebAssembly's exception handling, for one thread, and the members of threads, mutexes and paths that are not in its
+// headers.
 #include <atomic>
 #include <cstddef>
 #include <cstdint>

@@ -258,7 +258,8 @@ public:
         }
         (void)elements(places.dims);
         const Shape shape = shape_of(dims);
-        AsStridedParams params{.dims = {}, .strides = {}, .offset = static_cast<std::ptrdiff_t>(places.offset), .shape = shape};
+        AsStridedParams params{
+            .dims = {}, .strides = {}, .offset = static_cast<std::ptrdiff_t>(places.offset), .shape = shape};
         for (std::size_t axis = 0; axis < places.dims.size(); ++axis) {
             params.strides[axis] = places.strides[axis];
             params.dims.push_back(static_cast<int>(places.dims[axis]));
