@@ -1570,7 +1570,7 @@ struct Shape {
 /// values that an element sums. A sum of a few such numbers fits an int. max_floats bounds the floats of a tensor with
 /// all images of a batch, and of a layer's intermediate results. A small multiple of it, in bytes, fits a size_t.
 inline constexpr int max_extent = 1 << 29;
-inline constexpr std::int64_t max_floats = std::int64_t{1} << (sizeof(std::size_t) == 8 ? 45 : 29);
+inline constexpr std::int64_t max_floats = std::int64_t{1} << (sizeof(std::size_t) == 8 ? 45 : 28);
 
 /// Returns the product of non-negative factors, or max_floats + 1 where it exceeds max_floats.
 [[nodiscard]] constexpr std::int64_t bounded_product(std::initializer_list<std::int64_t> factors) {
@@ -28620,11 +28620,18 @@ namespace machine::detail {
 template <class Work>
 double best_rate(double seconds, double amount, Work const& work) {
     double best = 0;
+    int runs = 1;
     const Timer whole;
-    for (int done = 0; done < 1 || whole.seconds() < seconds; ++done) {
+    while (best == 0 || whole.seconds() < seconds) {
         const Timer timer;
-        work();
-        best = std::max(best, amount / std::max(timer.seconds(), 1e-9));
+        for (int run = 0; run < runs; ++run) work();
+        const double taken = timer.seconds();
+        // A browser's clock may stand still for 0.1 ms.
+        if (taken <= 0) {
+            runs *= 2;
+        } else {
+            best = std::max(best, amount * runs / taken);
+        }
     }
     return best;
 }

@@ -27,7 +27,7 @@ struct Shape {
 /// values that an element sums. A sum of a few such numbers fits an int. max_floats bounds the floats of a tensor with
 /// all images of a batch, and of a layer's intermediate results. A small multiple of it, in bytes, fits a size_t.
 inline constexpr int max_extent = 1 << 29;
-inline constexpr std::int64_t max_floats = std::int64_t{1} << (sizeof(std::size_t) == 8 ? 45 : 29);
+inline constexpr std::int64_t max_floats = std::int64_t{1} << (sizeof(std::size_t) == 8 ? 45 : 28);
 
 /// Returns the product of non-negative factors, or max_floats + 1 where it exceeds max_floats.
 [[nodiscard]] constexpr std::int64_t bounded_product(std::initializer_list<std::int64_t> factors) {
