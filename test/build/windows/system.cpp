@@ -1,4 +1,4 @@
-// What asks the system: files, mapped weights, threads, clocks and processors.
+// Checks what the library asks of the system: files, mapped weights, threads, clocks and processors.
 #include <primsel/core/thread_pool.hpp>
 #include <primsel/core/timer.hpp>
 #include <primsel/core/usable_threads.hpp>
