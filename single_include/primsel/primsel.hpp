@@ -1568,9 +1568,10 @@ struct Shape {
 /// The bounds on sizes, which each layer's check and Graph::add enforce. max_extent bounds every padded extent of a
 /// tensor, every size among a layer's parameters, the number of pixels under a kernel or window, and the number of
 /// values that an element sums. A sum of a few such numbers fits an int. max_floats bounds the floats of a tensor with
-/// all images of a batch, and of a layer's intermediate results. A small multiple of it, in bytes, fits a size_t.
+/// all images of a batch, and of a layer's intermediate results. A small multiple of it, in bytes, fits a size_t
+/// of 64 bits; of 32 bits it fits twice, as AlexNet's first layer needs.
 inline constexpr int max_extent = 1 << 29;
-inline constexpr std::int64_t max_floats = std::int64_t{1} << (sizeof(std::size_t) == 8 ? 45 : 28);
+inline constexpr std::int64_t max_floats = std::int64_t{1} << (sizeof(std::size_t) == 8 ? 45 : 29);
 
 /// Returns the product of non-negative factors, or max_floats + 1 where it exceeds max_floats.
 [[nodiscard]] constexpr std::int64_t bounded_product(std::initializer_list<std::int64_t> factors) {
