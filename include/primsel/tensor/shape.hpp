@@ -26,7 +26,7 @@ struct Shape {
 /// tensor, every size among a layer's parameters, the number of pixels under a kernel or window, and the number of
 /// values that an element sums. A sum of a few such numbers fits an int. max_floats bounds the floats of a tensor with
 /// all images of a batch, and of a layer's intermediate results. A small multiple of it, in bytes, fits a size_t
-/// of 64 bits; of 32 bits it fits twice, as AlexNet's first layer needs.
+/// of 64 bits; with 32 it is what AlexNet's first layer needs, and fits once.
 inline constexpr int max_extent = 1 << 29;
 inline constexpr std::int64_t max_floats = std::int64_t{1} << (sizeof(std::size_t) == 8 ? 45 : 29);
 
