@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """ResNet-56 pruned in the groups of Fay-Hunt 2021, table 2, by three sweeps: for latency, for accuracy, for both.
 
-    reproduce.py <primsel> <folder> [--epochs N] [--training N] [--trials N] [--retraining N] [--epochs-after N] [--rate R] [--threads N]
+    reproduce.py <primsel> <folder> [--cifar FOLDER] [--epochs N] [--training N] [--trials N] [--retraining N] [--epochs-after N] [--rate R]
+                 [--threads N]
 
-The images are Fashion-MNIST (Debian: dataset-fashion-mnist), padded to 3x32x32: CIFAR-10 is not in Debian. The network is trained
-here; trials are judged by 2,000 images that were not trained on, the figures at the end are of the 10,000 test images. Latency is
+The images are Fashion-MNIST (Debian: dataset-fashion-mnist), padded to 3x32x32, or with --cifar those of a folder that
+bench/reproduce/xun2019/cifar10.py wrote. The network is trained here; trials are judged by 2,000 images that were not trained on, the figures at the end are of the 10,000 test images. Latency is
 predicted in milliseconds for every trial and, at the end, measured for the whole network and the winner. Everything is kept in the
 folder: killed and called again, it goes on. The page is <folder>/report.html.
 """
@@ -20,6 +21,7 @@ import sys
 
 SOURCE = pathlib.Path("/usr/share/datasets/fashion-mnist")
 HELD_BACK = 2000
+IMAGE = 3 * 32 * 32  # bytes
 GROUPS = {
     "filter_pruner_layer_1": [f"module.layer1.{i}.conv1.weight" for i in range(9)],
     "filter_pruner_layer_2": [f"module.layer2.{i}.conv1.weight" for i in (1, 2, 3, 4, 6, 7)],
@@ -54,10 +56,24 @@ def padded(images):
     return bytes(out)
 
 
+def fashion(part):
+    """The images, of 3 x 32 x 32 bytes each, and the labels of "train" or "test"."""
+    name = "t10k" if part == "test" else part
+    return padded(read_idx(f"{name}-images-idx3-ubyte")), read_idx(f"{name}-labels-idx1-ubyte")
+
+
+def cifar(folder, part):
+    """The same of CIFAR-10's binary version."""
+    names = ["test_batch.bin"] if part == "test" else [f"data_batch_{i}.bin" for i in range(1, 6)]
+    data = b"".join((folder / name).read_bytes() for name in names)
+    starts = range(0, len(data), 1 + IMAGE)
+    return b"".join(data[at + 1:at + 1 + IMAGE] for at in starts), bytes(data[at] for at in starts)
+
+
 def write_set(folder, name, images, labels):
     files = folder / f"{name}_x.npy", folder / f"{name}_y.npy"
     if not files[1].exists():
-        write_npy(files[0], [len(labels), 3, 32, 32], padded(images), "|u1")
+        write_npy(files[0], [len(labels), 3, 32, 32], images, "|u1")
         write_npy(files[1], [len(labels)], b"".join(struct.pack("<q", label) for label in labels), "<i8")
     return files
 
@@ -67,13 +83,14 @@ class Reproduction:
         self.options, self.folder = options, options.folder
         self.importance = {}
         self.folder.mkdir(parents=True, exist_ok=True)
-        images, labels = read_idx("train-images-idx3-ubyte"), read_idx("train-labels-idx1-ubyte")
+        read = fashion if options.cifar is None else lambda part: cifar(options.cifar, part)
+        images, labels = read("train")
         count, few = options.training, options.retraining
-        self.training = write_set(self.folder, f"train{count}", images[:count * 784], labels[:count])
-        self.retraining = write_set(self.folder, f"retrain{few}", images[:few * 784], labels[:few])
-        self.judging = write_set(self.folder, "judge", images[-HELD_BACK * 784:], labels[-HELD_BACK:])
-        self.few = write_set(self.folder, "few", images[-500 * 784:], labels[-500:])
-        self.test = write_set(self.folder, "test", read_idx("t10k-images-idx3-ubyte"), read_idx("t10k-labels-idx1-ubyte"))
+        self.training = write_set(self.folder, f"train{count}", images[:count * IMAGE], labels[:count])
+        self.retraining = write_set(self.folder, f"retrain{few}", images[:few * IMAGE], labels[:few])
+        self.judging = write_set(self.folder, "judge", images[-HELD_BACK * IMAGE:], labels[-HELD_BACK:])
+        self.few = write_set(self.folder, "few", images[-500 * IMAGE:], labels[-500:])
+        self.test = write_set(self.folder, "test", *read("test"))
         self.weights = self.folder / "resnet56.safetensors"
         self.schedule = self.folder / "schedule.json"
         self.schedule.write_text(json.dumps({
@@ -214,6 +231,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("primsel")
     parser.add_argument("folder", type=pathlib.Path)
+    parser.add_argument("--cifar", type=pathlib.Path, help="train and judge with CIFAR-10 of this folder")
     for name, default, what in (("epochs", 2, "of training"), ("training", 20000, "images to train with"),
                                 ("trials", 24, "of each sweep"), ("retraining", 10000, "images to retrain with"),
                                 ("epochs-after", 1, "of retraining"),
