@@ -39,7 +39,7 @@ UMBRELLAS = ["primsel.hpp", "train.hpp", "prune.hpp", "dynamic.hpp", "forecast.h
 # systems.
 SYSTEM_DOORS = ["core/amx.hpp", "core/cache_sizes.hpp", "core/huge_pages.hpp", "core/mapped_file.hpp", "core/own_process.hpp",
                 "core/usable_threads.hpp", "core/windows.hpp", "dynamic/detail/system_file.hpp", "dynamic/linux_platform.hpp",
-                "forecast/detail/child_process.hpp", "io/descriptor.hpp", "measure/detail/pinned_thread.hpp",
+                "forecast/detail/child_process.hpp", "io/detail/descriptor_posix.hpp", "measure/detail/pinned_thread.hpp",
                 "search/detail/redis_connection.hpp"]
 OF_SYSTEM = re.compile(r"(sys/|net|arpa/|mach/)\w+[/\w]*\.h|(unistd|fcntl|sched|pthread|dirent|dlfcn|malloc|poll|signal|spawn|io|windows)\.h")
 
