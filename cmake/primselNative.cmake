@@ -24,3 +24,15 @@ if(NOT primsel_warned AND NOT primsel_multi_config)
         message(WARNING "primsel: with MinSizeRel g++ makes networks some four times slower: ${primsel_fix}")
     endif()
 endif()
+
+# Warns of a g++ for 64-bit Windows whose AVX code crashes: it leaves vectors of 32 bytes on a stack aligned to 16, and moves them by
+# instructions that need 32 (GCC's bug 54412). Debian's g++ moves them by others.
+if(MINGW AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT CMAKE_CXX_FLAGS MATCHES "-muse-unaligned-vector-move")
+    set(primsel_probe ${CMAKE_CURRENT_BINARY_DIR}/primsel_stack_vector.cpp)
+    file(WRITE ${primsel_probe} "typedef float V __attribute__((vector_size(32)));\nvoid use(V&);\nvoid f() { V v{}; use(v); }\n")
+    execute_process(COMMAND ${CMAKE_CXX_COMPILER} -O1 -mavx -S -o - ${primsel_probe} OUTPUT_VARIABLE primsel_assembly ERROR_QUIET)
+    if(primsel_assembly MATCHES "vmov(ap|dqa)")
+        message(WARNING "primsel: this g++ does not align vectors on the stack, so programs for AVX crash: compile for SSE4.2 "
+                        "(-march=x86-64-v2), or set CMAKE_CXX_FLAGS to -Wa,-muse-unaligned-vector-move (binutils 2.38 or newer)")
+    endif()
+endif()

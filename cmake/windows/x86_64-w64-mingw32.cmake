@@ -8,7 +8,7 @@ set(CMAKE_CXX_COMPILER x86_64-w64-mingw32-g++-posix)
 set(CMAKE_RC_COMPILER x86_64-w64-mingw32-windres)
 find_program(PRIMSEL_WINE NAMES wine64 wine PATHS /usr/lib/wine)
 set(CMAKE_CROSSCOMPILING_EMULATOR ${PRIMSEL_WINE})
-# This g++ aligns the stack to 16 bytes whatever a variable asks for (GCC's bug 54412), so AVX's 32 would crash.
+# For AVX2: -DCMAKE_CXX_FLAGS="-march=x86-64-v3 -D_FILE_OFFSET_BITS=64".
 set(CMAKE_CXX_FLAGS_INIT "-msse4.2 -D_FILE_OFFSET_BITS=64")
 set(CMAKE_EXE_LINKER_FLAGS_INIT -static)
 
