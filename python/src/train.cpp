@@ -9,6 +9,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <limits>
 
 namespace bindings {
 
@@ -33,7 +34,9 @@ public:
         };
         shape_ = {extent(1), extent(2), extent(3)};
         const auto [least, most] = std::ranges::minmax(labels_);
-        if (least < 0) ps::fail(name, ": a label is ", least);
+        if (least < 0 || most == std::numeric_limits<int>::max()) {
+            ps::fail(name, ": a label is ", least < 0 ? least : most);
+        }
         classes_ = most + 1;
     }
     [[nodiscard]] std::size_t size() const { return labels_.size(); }

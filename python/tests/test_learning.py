@@ -50,6 +50,7 @@ def test_progress_ends_a_training():
 @pytest.mark.parametrize("change, words", [
     ({"labels": [0, 1]}, "16 images and 2 labels"),
     ({"labels": [-1] * 16}, "a label is -1"),
+    ({"labels": [2**31 - 1] * 16}, "a label is 2147483647"),
     ({"images": np.zeros((16, 3, 32), np.float32)}, "not N x C x H x W"),
     ({"images": np.zeros((16, 3, 32, 32))}, "float32"),
     ({"batch": 0}, "batch"),
