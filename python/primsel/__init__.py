@@ -9,6 +9,6 @@
 `arch` is the instruction set that runs.
 """
 from ._primsel import *  # noqa: F403
-from ._primsel import __version__, arch, zoo_names
+from ._primsel import __version__ as __version__, arch as arch, zoo_names as zoo_names
 
 __all__ = [name for name in dir() if not name.startswith("_")] + ["__version__"]
