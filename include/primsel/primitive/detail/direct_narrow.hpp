@@ -327,8 +327,8 @@ private:
     [[nodiscard]] static double computed_pixels(ConvShape const& s) {
         return 1.0 * s.out_h() * (flat(s) ? s.padded_w() : s.out_w());
     }
-    /// About 512 pixels: each panel is read seldom, and the strip stays in L2. Strips of few channels have more. Threads
-    /// share patches by strips alone, of which there are two where there can be.
+    /// About 512 pixels: each panel is read seldom, and the strip stays in L2. Strips of few channels have more.
+    /// Threads share patches by strips alone, of which there are two where there can be.
     [[nodiscard]] static constexpr int rows_of_strip(ConvShape const& s) {
         const int most = s.c < 16 ? 1024 : 512, pixels = s.out_h() * s.out_w(),
                   strips = std::max((pixels + most - 1) / most, patches(s) ? 2 : 1);
