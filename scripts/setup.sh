@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that the build needs, if any is missing: scripts/setup.sh [ci|docs]
 # With `ci` also what .ci/run needs: clang and its sanitizers, the formatter and linter, the ARM cross compiler and its emulator,
-# compilers for WebAssembly and Windows and what runs their programs, a Redis server for the tests of queues, and the HTTP library of examples/serve. With `docs` what the site of docs/ needs, and nothing else.
+# compilers for WebAssembly and Windows and what runs their programs, a Redis server for the tests of queues, and the HTTP library of
+# examples/serve. With `docs` what the site of docs/ needs, and nothing else.
 set -euo pipefail
 
 packages=(g++ cmake ninja-build python3

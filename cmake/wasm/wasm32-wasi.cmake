@@ -14,15 +14,8 @@ set(CMAKE_EXECUTABLE_SUFFIX_CXX .wasm)
 set(CMAKE_EXECUTABLE_SUFFIX_C .wasm)
 set(CMAKE_CROSSCOMPILING_EMULATOR node --no-warnings ${CMAKE_CURRENT_LIST_DIR}/run.mjs)
 
-# The host's headers cannot be searched as a whole: its C library's would be found.
-foreach(package IN ITEMS rapidjson protozero)
-    string(TOUPPER ${package} upper)
-    if(EXISTS /usr/include/${package} AND NOT PRIMSEL_${upper}_INCLUDE_DIR)
-        file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/headers)
-        file(CREATE_LINK /usr/include/${package} ${CMAKE_BINARY_DIR}/headers/${package} SYMBOLIC)
-        set(PRIMSEL_${upper}_INCLUDE_DIR ${CMAKE_BINARY_DIR}/headers CACHE PATH "")
-    endif()
-endforeach()
+set(primsel_host_packages rapidjson protozero)
+include(${CMAKE_CURRENT_LIST_DIR}/../host_headers.cmake)
 
 # Every program links the parts that Debian's C++ library lacks.
 set(CMAKE_TRY_COMPILE_TARGET_TYPE STATIC_LIBRARY)

@@ -12,15 +12,8 @@ set(CMAKE_CROSSCOMPILING_EMULATOR ${PRIMSEL_WINE})
 set(CMAKE_CXX_FLAGS_INIT "-msse4.2 -D_FILE_OFFSET_BITS=64")
 set(CMAKE_EXE_LINKER_FLAGS_INIT -static)
 
-# The host's headers cannot be searched as a whole: its C library's would be found.
-foreach(package IN ITEMS xsimd rapidjson protozero)
-    string(TOUPPER ${package} upper)
-    if(EXISTS /usr/include/${package} AND NOT PRIMSEL_${upper}_INCLUDE_DIR)
-        file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/headers)
-        file(CREATE_LINK /usr/include/${package} ${CMAKE_BINARY_DIR}/headers/${package} SYMBOLIC)
-        set(PRIMSEL_${upper}_INCLUDE_DIR ${CMAKE_BINARY_DIR}/headers CACHE PATH "")
-    endif()
-endforeach()
+set(primsel_host_packages xsimd rapidjson protozero)
+include(${CMAKE_CURRENT_LIST_DIR}/../host_headers.cmake)
 
 set(CMAKE_FIND_ROOT_PATH /usr/x86_64-w64-mingw32)
 set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)

@@ -28790,7 +28790,7 @@ inline double measure_memory(float* src, float* dst) {
     double best = 0;
     // Times of a clock that stands still for a while are added up.
     double copied = 0, taken = 0;
-    for (int done = 0; done < 3 || (best == 0 && done < 100); ++done) {
+    for (int done = 0; done < 3 || best == 0; ++done) {
         evict(src, bytes);
         evict(dst, bytes);
         const Timer timer;
@@ -28798,11 +28798,11 @@ inline double measure_memory(float* src, float* dst) {
         volatile float used = dst[bytes / sizeof(float) / 2];
         (void)used;
         copied += 2.0 * bytes, taken += timer.seconds();
-        if (taken <= 0) continue;
-        best = std::max(best, copied / taken);
+        if (taken <= 0 && done < 100) continue;
+        best = std::max(best, copied / std::max(taken, 1e-9));
         copied = taken = 0;
     }
-    return best > 0 ? best : 1e9;
+    return best;
 }
 
 template <class Arch>

@@ -5,8 +5,8 @@
                  [--threads N]
 
 The images are Fashion-MNIST (Debian: dataset-fashion-mnist), padded to 3x32x32, or with --cifar those of a folder that
-bench/reproduce/xun2019/cifar10.py wrote. The network is trained here; trials are judged by 2,000 images that were not trained on, the figures at the end are of the 10,000 test images. Latency is
-predicted in milliseconds for every trial and, at the end, measured for the whole network and the winner. Everything is kept in the
+bench/reproduce/xun2019/cifar10.py wrote. The network is trained here; trials are judged by 2,000 images that were not trained on,
+the figures at the end are of the 10,000 test images. Latency is predicted in milliseconds for every trial and, at the end, measured for the whole network and the winner. Everything is kept in the
 folder: killed and called again, it goes on. The page is <folder>/report.html.
 """
 import argparse
